@@ -1,0 +1,1 @@
+"""Boards, builds, links, measurements and reports for kilobyte-size classifiers."""

@@ -1,0 +1,1 @@
+"""Where firmware runs: real boards and simulated ones, behind one contract."""

@@ -1,0 +1,59 @@
+"""The contract between a session and wherever the firmware runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from serial import SerialBase
+
+from harness.boards import Board
+
+
+@dataclass(frozen=True)
+class Window:
+    """One high phase of the trigger pin, in CPU cycles."""
+
+    start: int
+    cycles: int
+    slept: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a target knows of the run so far; None is what it cannot see."""
+
+    target: str
+    """simavr, or the port of a real board."""
+    timing: str
+    """How prediction time was had: `cycle-exact (simulated)` or `device timer`."""
+    cycles: int | None = None
+    slept: int | None = None
+    overruns: int | None = None
+    """Bytes the receiver lost because nobody fetched them in time."""
+    stack_peak: int | None = None
+    version: str = ""
+
+
+class Target(Protocol):
+    """A board that runs the firmware it was given, real or simulated."""
+
+    board: Board
+
+    def open(self) -> SerialBase:
+        """Open the serial port; the firmware has been started and its READY is still to be read."""
+        ...
+
+    def reset(self) -> None:
+        """Restart the firmware, as the reset button would; READY follows on the open port."""
+        ...
+
+    def windows(self) -> list[Window]:
+        """The trigger windows that ended since the last call; empty where the pin can't be seen."""
+        ...
+
+    def facts(self) -> Facts: ...
+
+    def close(self) -> None:
+        """Close the port and end whatever was started. Safe to call twice."""
+        ...

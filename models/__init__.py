@@ -1,0 +1,1 @@
+"""Datasets, estimators, quantization and exact emulation of kilobyte-size classifiers."""
