@@ -1,0 +1,1 @@
+"""What each `kilobench` command does; one module a command, heavy libraries imported inside it."""

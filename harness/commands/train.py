@@ -1,0 +1,77 @@
+"""kilobench train: a model within a byte budget, written to a file."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from harness.commands import show
+
+
+class Effort(StrEnum):
+    fast = "fast"
+    normal = "normal"
+    best = "best"
+
+
+class Numbers(StrEnum):
+    int8 = "int8"
+    float32 = "float32"
+
+
+def command(
+    model: Annotated[str, typer.Argument(help="A model family, such as protonn or linear.")],
+    dataset: Annotated[str, typer.Argument(help="A name that `kilobench datasets` lists.")],
+    budget: Annotated[
+        str, typer.Option(help="Flash bytes of the model: 512B, 2kB, 1.5kB (1 kB = 1024).")
+    ] = "2kB",
+    seed: Annotated[int, typer.Option(min=0, help="Of everything random in the training.")] = 0,
+    effort: Annotated[
+        Effort, typer.Option(help="How long the search for the best shape may take.")
+    ] = Effort.normal,
+    numbers: Annotated[Numbers, typer.Option(help="Arithmetic of the firmware.")] = Numbers.int8,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write the model.  [default: MODEL-DATASET-BUDGET.kb]"),
+    ] = None,
+    as_json: show.Json = False,
+) -> None:
+    """Train MODEL on DATASET within a byte budget."""
+    from models import budget as budgets
+    from models import datasets, modelfile, registry, training
+    from models.errors import UnknownName
+
+    size = budgets.parse(budget)
+    if model not in registry.names():
+        raise UnknownName("model", model, registry.names())
+    path = out or Path(f"{model}-{dataset}-{budgets.show(size).replace(' ', '')}.kb")
+    data = datasets.load(dataset)
+    with show.working(f"training {model} on {dataset}", quiet=as_json) as progress:
+        trained = training.train(model, data, budget=size, seed=seed, effort=effort.value, progress=progress)
+        device = trained.device(numbers.value)
+    modelfile.save(device, path)
+    facts: dict[str, Any] = {**trained.report, "numbers": numbers.value, "file": str(path)}
+    if as_json:
+        show.as_json(facts)
+        return
+    show.facts(
+        [
+            ("model", f"{model} ({numbers.value}) on {dataset}, seed {seed}"),
+            (
+                "accuracy",
+                f"{_percent(facts['test_accuracy'])} test, {_percent(facts['val_accuracy'])} validation",
+            ),
+            ("flash", f"{show.bytes_text(facts['flash_bytes'])} of {show.bytes_text(size)}"),
+            ("papers' size", f"{facts['paper_kB']:.2f} kB"),
+            ("training", f"{facts['fit_seconds']:.1f} s"),
+            ("shape", ", ".join(f"{key} {value}" for key, value in facts["params"].items())),
+            ("file", str(path)),
+        ]
+    )
+
+
+def _percent(fraction: float) -> str:
+    return f"{fraction * 100:.2f} %"
