@@ -44,7 +44,11 @@ def text() -> str:
         lines += ["};"]
     for layout in messages.LAYOUTS:
         name = layout.name.upper()
-        lines += ["", f"/* Where the fields of {layout.name} begin, and how long they are together. */", "enum {"]
+        lines += [
+            "",
+            f"/* Where the fields of {layout.name} begin, and how long they are together. */",
+            "enum {",
+        ]
         lines += [f"    LINK_AT_{name}_{field.upper()} = {at}," for field, at in layout.offsets().items()]
         lines += [f"    LINK_SIZE_{name} = {layout.struct.size},", "};"]
     lines += ["", "#endif", ""]
