@@ -1,0 +1,92 @@
+/* The link's UART, its receive interrupt, and sleep between bytes. */
+#include <avr/interrupt.h>
+#include <avr/io.h>
+#include <avr/sleep.h>
+#include <avr/wdt.h>
+
+#include "hal.h"
+
+/* The ATmega32U4 has only USART1, and there D0 and D1 lead to it. */
+#if HAL_UART == 0
+#define UBRR UBRR0
+#define UCSRA UCSR0A
+#define UCSRB UCSR0B
+#define UCSRC UCSR0C
+#define UDR UDR0
+#if defined(USART_RX_vect)
+#define RX_VECTOR USART_RX_vect
+#else
+#define RX_VECTOR USART0_RX_vect
+#endif
+#else
+#define UBRR UBRR1
+#define UCSRA UCSR1A
+#define UCSRB UCSR1B
+#define UCSRC UCSR1C
+#define UDR UDR1
+#define RX_VECTOR USART1_RX_vect
+#endif
+
+/* The bits have the same places in every USART of the family. */
+enum { U2X_BIT = 1, UDRE_BIT = 5, UCSZ_8 = 0x06, RXCIE_BIT = 7, RXEN_BIT = 4, TXEN_BIT = 3 };
+
+#define UBRR_VALUE (F_CPU / 8 / HAL_BAUD - 1)
+_Static_assert(F_CPU % (8 * HAL_BAUD) == 0, "the baud rate must divide the clock: the link has no error to spare");
+
+frame_rx_t hal_rx;
+
+/* 1 Mbaud at 16 MHz leaves 160 cycles a byte, and the receiver's FIFO holds two. */
+ISR(RX_VECTOR)
+{
+    frame_receive(&hal_rx, UDR);
+}
+
+void hal_window_start(void);
+
+void hal_start(void)
+{
+    /* Some bootloaders start the program through the watchdog and leave it running. */
+    MCUSR = 0;
+    wdt_disable();
+#if defined(USBCON)
+    /* The ATmega32U4's bootloader leaves its USB interrupts enabled, and nothing here would serve them. */
+    UDIEN = 0;
+    USBCON = 1 << FRZCLK;
+#endif
+    frame_release(&hal_rx);
+    hal_window_start();
+
+    UCSRA = 1 << U2X_BIT;
+    UBRR = UBRR_VALUE;
+    UCSRC = UCSZ_8; /* 8 data bits, no parity, one stop bit */
+    UCSRB = 1 << RXCIE_BIT | 1 << RXEN_BIT | 1 << TXEN_BIT;
+
+    set_sleep_mode(SLEEP_MODE_IDLE); /* deeper modes stop the UART's clock */
+    sleep_enable();
+    sei();
+}
+
+frame_event_t hal_wait(void)
+{
+    cli();
+    while (hal_rx.event == FRAME_NONE) {
+        /* The instruction after sei always runs before an interrupt: no byte can slip in between the look at
+         * the event and the sleep. */
+        sei();
+        sleep_cpu();
+        cli();
+    }
+    frame_event_t event = (frame_event_t)hal_rx.event;
+    if (event == FRAME_DAMAGED) {
+        hal_rx.event = FRAME_NONE;
+    }
+    sei();
+    return event;
+}
+
+void hal_put(uint8_t byte)
+{
+    while (!(UCSRA & 1 << UDRE_BIT)) {
+    }
+    UDR = byte;
+}

@@ -1,0 +1,123 @@
+"""What SCons does for one environment: compile, link, make the hex file, and upload it when asked."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from SCons.Script import AlwaysBuild, Builder, Default, DefaultEnvironment
+
+env = DefaultEnvironment()
+board = env.BoardConfig()
+TOOL = "avr-"
+
+
+def refuse(message: str) -> None:
+    sys.stderr.write(f"Error: {message}\n")
+    env.Exit(1)
+
+
+if shutil.which(f"{TOOL}gcc", path=env["ENV"]["PATH"]) is None:
+    refuse("avr-gcc is not on PATH. On Debian: apt install gcc-avr avr-libc")
+
+model = Path(os.environ.get("KILOBENCH_MODEL") or env.subst("$PROJECT_DIR/model"))
+if not (model / "model.h").is_file():
+    refuse(f"{model} holds no model.h. Set KILOBENCH_MODEL to a folder with model.h and model_data.h.")
+
+# The one way in which a board's facts reach the C code.
+trigger = board.get("build.trigger")
+defines = [
+    ("F_CPU", board.get("build.f_cpu")),
+    ("HAL_BOARD", env.StringifyMacro(env.subst("$PIOENV"))),
+    ("HAL_BAUD", board.get("build.baud")),
+    ("HAL_UART", board.get("build.uart")),
+    ("HAL_TRIGGER_PORT", f"PORT{trigger[0]}"),
+    ("HAL_TRIGGER_DDR", f"DDR{trigger[0]}"),
+    ("HAL_TRIGGER_BIT", trigger[1]),
+    ("HAL_VECTOR_BYTES", board.get("build.vector_bytes")),
+]
+if os.environ.get("KILOBENCH_STREAMING"):
+    defines.append(("STREAMING", os.environ["KILOBENCH_STREAMING"]))
+
+env.Replace(
+    AR=f"{TOOL}gcc-ar",
+    AS=f"{TOOL}gcc",
+    CC=f"{TOOL}gcc",
+    CXX=f"{TOOL}g++",
+    LINK=f"{TOOL}gcc",
+    OBJCOPY=f"{TOOL}objcopy",
+    RANLIB=f"{TOOL}gcc-ranlib",
+    SIZETOOL=f"{TOOL}size",
+    PROGNAME="firmware",
+    PROGSUFFIX=".elf",
+    SIZECHECKCMD="$SIZETOOL -A -d $SOURCES",
+    SIZEPROGREGEXP=r"^(?:\.text|\.data)\s+(\d+)",
+    SIZEDATAREGEXP=r"^(?:\.data|\.bss|\.noinit)\s+(\d+)",
+)
+env.Append(
+    ASFLAGS=["-x", "assembler-with-cpp", "-mmcu=$BOARD_MCU"],
+    CCFLAGS=["-mmcu=$BOARD_MCU"],
+    LINKFLAGS=["-mmcu=$BOARD_MCU"],
+    CPPDEFINES=defines,
+    CPPPATH=[str(model)],
+    BUILDERS={
+        "Hex": Builder(
+            action=env.VerboseAction("$OBJCOPY -O ihex -R .eeprom $SOURCE $TARGET", "Building $TARGET"),
+            suffix=".hex",
+        )
+    },
+)
+
+elf = env.BuildProgram()
+image = env.Hex("$BUILD_DIR/${PROGNAME}", elf)
+# What the compiler was really told; every measurement names it.
+Path(env.subst("$BUILD_DIR")).mkdir(parents=True, exist_ok=True)
+Path(env.subst("$BUILD_DIR/flags.txt")).write_text(
+    env.subst("$CFLAGS $CCFLAGS $LINKFLAGS"), encoding="utf8"
+)
+
+
+def reach_bootloader(target: object, source: object, env: object) -> None:
+    """A named port that exists, and a board that listens: avrdude checks neither.
+
+    avrdude 7.1 with `-c wiring` spins for ever on a missing port, and PlatformIO, given none, picks the first
+    it finds. Boards with USB in the chip start their bootloader when the port is opened at 1200 baud.
+    """
+    port = env.subst("$UPLOAD_PORT")  # type: ignore[attr-defined]
+    if not port:
+        refuse("no upload port was named. Add --upload-port, for example --upload-port /dev/ttyACM0.")
+    if os.name == "posix" and "://" not in port and not Path(port).exists():
+        refuse(f"there is no port {port}. `pio device list` shows those that are connected.")
+    if board.get("upload.use_1200bps_touch", False):
+        from platformio.device.list.util import list_serial_ports
+
+        before = list_serial_ports()
+        env.TouchSerialPort("$UPLOAD_PORT", 1200)  # type: ignore[attr-defined]
+        env.Replace(UPLOAD_PORT=env.WaitForNewSerialPort(before))  # type: ignore[attr-defined]
+
+
+env.Replace(
+    UPLOADER="avrdude",
+    UPLOADERFLAGS=[
+        *("-p", "$BOARD_MCU", "-c", "$UPLOAD_PROTOCOL", "-b", "$UPLOAD_SPEED", "-P", '"$UPLOAD_PORT"'),
+        "-D",  # bootloaders erase page by page; a chip erase is not theirs to do
+    ],
+    UPLOADCMD='$UPLOADER $UPLOADERFLAGS -U flash:w:"$SOURCE":i',
+)
+registry_avrdude = env.PioPlatform().get_package_dir("tool-avrdude")
+if registry_avrdude:  # built to look for its configuration in another place than it is unpacked to
+    env.Append(UPLOADERFLAGS=["-C", f'"{registry_avrdude}/avrdude.conf"'])
+
+env.AddPlatformTarget(
+    "upload",
+    image,
+    [
+        env.VerboseAction(reach_bootloader, "Looking for the board..."),
+        env.VerboseAction("$UPLOADCMD", "Uploading $SOURCE"),
+    ],
+    "Upload",
+)
+AlwaysBuild(env.Alias("nobuild", image))
+Default([image])
