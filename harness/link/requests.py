@@ -18,14 +18,17 @@ from harness.link.messages import ERROR, HELLO_REPLY, ErrorCode, Kind
 
 TICK = 0.05
 """The longest single wait for bytes, in seconds. An answer shorter than expected is noticed this late."""
-ATTEMPTS = 5
+SILENT_ATTEMPTS = 5
+"""So many in a row without one good frame, and nobody is there."""
+ATTEMPTS = 60
+"""So many on a line that damages most of what passes, though somebody is there: at 1 % of bytes hit, three in
+four long requests need another."""
 FIRST_WAIT = 1.0
 """Seconds until a kind of request that was never answered before is sent again."""
 SHORTEST_WAIT, LONGEST_WAIT = 0.1, 2.0
 TAIL_BYTES = 24
 REPLY = 0x80
 
-_GARBLED = {ErrorCode.DAMAGED, ErrorCode.TOO_LONG}
 _LOST_STATE = {ErrorCode.BAD_SEQUENCE, ErrorCode.BAD_OFFSET, ErrorCode.INCOMPLETE, ErrorCode.NO_RESULT}
 
 
@@ -59,6 +62,7 @@ class Requester:
         self._request: Request | None = None
         self._longest: dict[Kind, float] = {}
         self._hit = False
+        self._heard = False
         self._complaint = ""
         self._tail = b""
         # Set once: on a real port every change is a round of system calls, on some a USB transfer.
@@ -79,13 +83,14 @@ class Requester:
         request = self._request
         if request is None:
             raise LinkError("Nothing was asked that could be answered.", "Call send before receive.")
-        began, wait = request.sent, request.wait
+        began, wait, silent = request.sent, request.wait, 0
         self._complaint = ""
         for attempt in range(ATTEMPTS):
             if attempt:
                 self.resent += 1
                 began = self.now()
                 self._write(request.frame)
+            self._heard = False
             reply = self._listen(request, began, wait)
             if reply is not None:
                 self._request = None
@@ -94,8 +99,13 @@ class Requester:
                     if took > self._longest.get(request.kind, 0.0):
                         self._longest[request.kind] = took
                 return reply
-            wait = max(wait, min(2 * wait, LONGEST_WAIT))
-        raise self._no_answer(request)
+            if self._heard:
+                wait, silent = request.wait, 0
+                continue
+            wait, silent = max(wait, min(2 * wait, LONGEST_WAIT)), silent + 1
+            if silent == SILENT_ATTEMPTS:
+                break
+        raise self._no_answer(request, attempt + 1)
 
     def wait_ready(self, seconds: float) -> bool:
         """Whether a READY came within that time."""
@@ -132,6 +142,7 @@ class Requester:
 
     def _examine(self, request: Request, frame: Frame) -> None:
         """Something other than the answer."""
+        self._heard = True
         if frame.kind == Kind.READY:
             raise Restarted
         if frame.kind != Kind.ERROR or len(frame.payload) != ERROR.struct.size:
@@ -139,7 +150,7 @@ class Requester:
             return
         code, detail = ERROR.struct.unpack(frame.payload)
         name = ErrorCode(code).name if code in set(ErrorCode) else f"error {code}"
-        if code in _GARBLED:  # the number of a frame that could not be read is not known
+        if code == ErrorCode.DAMAGED:  # the number of a frame that could not be read is not known
             self._hit = True
             self._complaint = f"; the board said {name} ({detail})"
         elif frame.seq != request.seq:
@@ -152,12 +163,12 @@ class Requester:
                 "The firmware does not suit this kilobench; build it and upload it again.",
             )
 
-    def _no_answer(self, request: Request) -> NoAnswer:
+    def _no_answer(self, request: Request, attempts: int) -> NoAnswer:
         seconds = self.now() - request.sent
         received = self._tail.hex(" ") if self._tail else "none"
         return NoAnswer(
             f"No {request.kind.name}_REPLY number {request.seq} from {self.port.name} in {seconds:.1f} s, "
-            f"though it was asked for {ATTEMPTS} times; last bytes received: {received}"
+            f"though it was asked for {attempts} times; last bytes received: {received}"
             f"{self._complaint}.",
             "Is the firmware uploaded, the baud rate right and the cable whole? Try kilobench doctor.",
         )
