@@ -1,0 +1,26 @@
+"""Which class a model of a family and number format is: one line each, imported only when one is met."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from models.device import DeviceModel
+from models.errors import UnknownName
+
+FAMILIES = {
+    ("linear", "int8"): "models.linear_device:LinearInt8",
+    ("linear", "float32"): "models.linear_device:LinearFloat",
+    ("protonn", "int8"): "models.protonn_device:ProtoNNInt8",
+    ("protonn", "float32"): "models.protonn_device:ProtoNNFloat",
+}
+
+
+def device_class(family: str, numbers: str) -> type[DeviceModel]:
+    """The class; UnknownName where the firmware has no such kernel."""
+    place = FAMILIES.get((family, numbers))
+    if place is None:
+        known = [f"{name} {kind}" for name, kind in FAMILIES]
+        raise UnknownName("kernel", f"{family} {numbers}", known)
+    module, name = place.split(":")
+    found: type[DeviceModel] = getattr(import_module(module), name)
+    return found
