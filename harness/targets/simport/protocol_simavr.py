@@ -1,0 +1,220 @@
+"""`simavr://SOCKET`: the serial port of a simulated AVR board, for pyserial."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from serial.serialutil import PortNotOpenError, SerialBase, SerialException
+
+from harness import elfscan
+from harness.errors import SimulatorError
+from harness.targets.simwire import About, Connection, Outcome, Reply
+
+FOR_EVER = 1.0
+"""Simulated seconds of one request while reading without a timeout; in between, Ctrl-C is heard."""
+RUN_AHEAD = 0.025
+"""Simulated seconds the device may work on after `flush` before somebody reads."""
+CREEP = 100e-6
+"""Simulated seconds that pass when somebody asks whether bytes have come."""
+
+
+class Serial(SerialBase):
+    """A port whose clock is the device's.
+
+    Simulated time passes only while the host waits, so results are the same to the cycle in every run, however busy
+    the host is. `timeout` and `now()` are simulated seconds.
+
+    - `write` keeps the bytes; they go out when the host next waits: in `flush`, `read` or `in_waiting`.
+    - `flush` sends them and lets the device work on by itself, until its answer is complete but for at most
+      `RUN_AHEAD`. It does not wait: the host can do something else, and `read` collects. What is written after a
+      `flush` goes on the line after that, in order, so this is as deterministic as waiting.
+    - `read` waits for the bytes asked for. An answer that has begun comes whole, as through a USB bridge, and what is
+      left over serves the next `read` without a question to the simulator.
+    - `in_waiting` lets a little time pass when nothing is there, so that loops around it end.
+    - DTR going active resets the board, as on an Uno; so opening the port does. Closing leaves the board alive.
+    - A chip that cannot go on (illegal instruction, sleep for ever, …) raises SimulatorError.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._link: Connection | None = None
+        self._about: About | None = None
+        self._arrived = bytearray()
+        self._written = bytearray()
+        self._cycle = 0
+        self._unsent = 0
+        super().__init__(*args, **kwargs)
+
+    # Opening and closing
+
+    def open(self) -> None:
+        if self.is_open:
+            raise SerialException("Port is already open.")
+        if self.port is None:
+            raise SerialException("Port must be configured before it can be used.")
+        self._link = Connection(str(self.port).removeprefix("simavr://"))
+        self._about = self._link.about()
+        self._arrived.clear()
+        self._written.clear()
+        self._unsent = 0
+        self.is_open = True
+        self._reconfigure_port()
+        self._cycle = self._link.counters().cycles
+
+    def close(self) -> None:
+        if self._link is None:
+            return
+        link, self._link = self._link, None
+        self.is_open = False
+        try:
+            if self.dtr:  # the driver drops DTR with the last close
+                link.line(self.baudrate, False)
+        except SimulatorError:
+            pass  # the board is gone; so is the port
+        finally:
+            link.close()
+
+    def _reconfigure_port(self) -> None:
+        self._open_link().line(self.baudrate, self.dtr)
+
+    def _update_dtr_state(self) -> None:
+        self.settle()
+        self._reconfigure_port()
+
+    def _update_rts_state(self) -> None:
+        """RTS goes nowhere on these boards."""
+
+    def _update_break_state(self) -> None:
+        """A break would be a framing error; the link has no use for one."""
+
+    # Time
+
+    def now(self) -> float:
+        """Simulated seconds since the board was switched on."""
+        self.settle()
+        return self._cycle / self._hz
+
+    @property
+    def _hz(self) -> int:
+        assert self._about is not None
+        return self._about.clock_hz
+
+    def settle(self) -> None:
+        """Wait until the device has stopped working by itself; nothing more happens then until somebody waits."""
+        link = self._open_link()
+        while link.due:
+            self._take(link.collect())
+
+    def _run(self, want: int, seconds: float) -> Reply:
+        self._start(want, seconds)
+        reply = self._open_link().collect()
+        self._take(reply)
+        return reply
+
+    def _start(self, want: int, seconds: float) -> None:
+        link = self._open_link()
+        if self._written:
+            link.write(bytes(self._written))
+            self._written.clear()
+        link.start_run(want, max(0, round(seconds * self._hz)))
+
+    def _take(self, reply: Reply) -> None:
+        self._arrived += reply.payload
+        self._cycle = reply.cycle
+        self._unsent = reply.unsent
+        if reply.outcome == Outcome.FAULT:
+            raise self._fault()
+
+    def _fault(self) -> SimulatorError:
+        assert self._about is not None
+        fault = self._open_link().fault()
+        place = elfscan.symbol_at(self._about.elf, fault.pc)
+        return SimulatorError(
+            f"The simulated CPU stopped at {fault.pc:#06x} ({place}): {fault.what}.",
+            f"Look at that address with `avr-objdump -d {self._about.elf}`.",
+        )
+
+    def _open_link(self) -> Connection:
+        if self._link is None:
+            raise PortNotOpenError()
+        return self._link
+
+    # Bytes
+
+    @property
+    def in_waiting(self) -> int:
+        self.settle()
+        if not self._arrived:
+            self._run(1, CREEP)
+        return len(self._arrived)
+
+    @property
+    def out_waiting(self) -> int:
+        self.settle()
+        return len(self._written) + self._unsent
+
+    def read(self, size: int = 1) -> bytes:
+        self.settle()
+        arrived = self._arrived
+        if len(arrived) < size:
+            self._wait_for(size)
+        data = bytes(arrived[:size])
+        del arrived[:size]
+        return data
+
+    def _wait_for(self, size: int) -> None:
+        missing = size - len(self._arrived)
+        if self.timeout is not None:
+            self._run(missing, max(self.timeout, CREEP))
+            return
+        while missing > 0:
+            reply = self._run(missing, FOR_EVER)
+            missing = size - len(self._arrived)
+            if missing > 0 and reply.outcome == Outcome.QUIET:
+                raise SimulatorError(
+                    "The simulated board sleeps and nothing but the host can wake it.",
+                    "A read without a timeout would wait for ever; give the port a timeout.",
+                )
+
+    def write(self, data: Any, /) -> int:
+        self._open_link()
+        octets = bytes(data)
+        self._written += octets
+        return len(octets)
+
+    def flush(self) -> None:
+        if self._written:
+            self.settle()
+            frames = 10 / self.baudrate * len(self._written)
+            self._start(1, frames + RUN_AHEAD)
+
+    def reset_input_buffer(self) -> None:
+        self.settle()
+        self._arrived.clear()
+
+    def reset_output_buffer(self) -> None:
+        self.settle()
+        self._written.clear()
+        self._unsent = 0
+        self._open_link().purge()
+
+    # Modem lines nobody drives
+
+    @property
+    def cts(self) -> bool:
+        self._open_link()
+        return True
+
+    @property
+    def dsr(self) -> bool:
+        self._open_link()
+        return True
+
+    @property
+    def ri(self) -> bool:
+        self._open_link()
+        return False
+
+    @property
+    def cd(self) -> bool:
+        self._open_link()
+        return True

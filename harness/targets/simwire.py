@@ -1,0 +1,184 @@
+"""The simulator's socket protocol; avrboard/wire.h is its other end and explains the requests."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections import deque
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from harness.errors import SimulatorError
+from harness.targets.base import Window
+
+_HEAD = struct.Struct("<BI")
+_LINE = struct.Struct("<IB")
+_RUN = struct.Struct("<IQB")
+_REPLY = struct.Struct("<BQII")
+_WINDOW = struct.Struct("<QQQ")
+_FACTS = struct.Struct("<QQQ")
+_FAULT = struct.Struct("<I")
+_CHUNK = 1 << 16
+
+
+class Outcome(IntEnum):
+    """What ended a run."""
+
+    ENOUGH = 0
+    OUT_OF_TIME = 1
+    QUIET = 2
+    """The chip sleeps, and nothing but the host can wake it."""
+    FAULT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    outcome: int
+    cycle: int
+    unsent: int
+    """Bytes still on their way to the device's receiver."""
+    payload: bytes
+
+
+@dataclass(frozen=True)
+class Counters:
+    cycles: int
+    slept: int
+    overruns: int
+    stack_peak: int
+
+
+@dataclass(frozen=True)
+class About:
+    """What the simulator is, and what it runs."""
+
+    version: str
+    library: Path
+    elf: Path
+    clock_hz: int
+
+
+@dataclass(frozen=True)
+class Fault:
+    pc: int
+    what: str
+
+
+class Connection:
+    """One connection to a simulated board.
+
+    Requests without a reply are kept and sent together with the next one that has a reply. `start` does not wait for
+    its reply and `collect` fetches it: between the two the simulator works and so can the host. Several may be under
+    way; their replies come in order.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.connect(path)
+        except OSError as error:
+            self._socket.close()
+            raise SimulatorError(
+                f"No simulated board listens at {path} ({error.strerror}).",
+                "Open the port through its target.",
+            ) from error
+        self._unsent = bytearray()
+        self._received = bytearray()
+        self._due = 0
+        self._early: deque[Reply] = deque()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    @property
+    def due(self) -> int:
+        """How many replies are still to be collected."""
+        return self._due + len(self._early)
+
+    def post(self, letter: bytes, payload: bytes = b"") -> None:
+        """A request without a reply; it travels with the next one."""
+        self._unsent += _HEAD.pack(letter[0], len(payload))
+        self._unsent += payload
+
+    def start(self, letter: bytes, payload: bytes = b"") -> None:
+        """A request with a reply, which `collect` fetches."""
+        self.post(letter, payload)
+        try:
+            self._socket.sendall(self._unsent)
+        except OSError as error:
+            raise _gone() from error
+        self._unsent.clear()
+        self._due += 1
+
+    def collect(self) -> Reply:
+        """The oldest reply that has not been collected."""
+        if self._early:
+            return self._early.popleft()
+        buffer = self._received
+        while len(buffer) < _REPLY.size:
+            self._receive()
+        outcome, cycle, unsent, length = _REPLY.unpack_from(buffer)
+        end = _REPLY.size + length
+        while len(buffer) < end:
+            self._receive()
+        payload = bytes(buffer[_REPLY.size : end])
+        del buffer[:end]
+        self._due -= 1
+        return Reply(outcome, cycle, unsent, payload)
+
+    def ask(self, letter: bytes, payload: bytes = b"") -> Reply:
+        """A request and its reply; replies due before it stay to be collected."""
+        self.start(letter, payload)
+        earlier = [self.collect() for _ in range(self.due - 1)]
+        reply = self.collect()
+        self._early.extend(earlier)
+        return reply
+
+    def _receive(self) -> None:
+        try:
+            data = self._socket.recv(_CHUNK)
+        except OSError as error:
+            raise _gone() from error
+        if not data:
+            raise _gone()
+        self._received += data
+
+    # The requests, one method each.
+
+    def write(self, data: bytes) -> None:
+        self.post(b"w", data)
+
+    def line(self, baud: int, dtr: bool) -> None:
+        self.ask(b"l", _LINE.pack(baud, dtr))
+
+    def purge(self) -> None:
+        self.ask(b"p")
+
+    def start_run(self, want: int, cycles: int, *, whole: bool = True) -> None:
+        """Let at most so many cycles pass, until so many bytes have arrived (0: whatever arrives)."""
+        self.start(b"r", _RUN.pack(want, cycles, whole))
+
+    def windows(self) -> list[Window]:
+        return [Window(*values) for values in _WINDOW.iter_unpack(self.ask(b"t").payload)]
+
+    def counters(self) -> Counters:
+        reply = self.ask(b"f")
+        return Counters(reply.cycle, *_FACTS.unpack(reply.payload))
+
+    def fault(self) -> Fault:
+        payload = self.ask(b"e").payload
+        return Fault(_FAULT.unpack_from(payload)[0], payload[_FAULT.size :].decode())
+
+    def about(self) -> About:
+        version, library, elf, clock_hz = self.ask(b"a").payload.decode().split("\n")
+        return About(version, Path(library), Path(elf), int(clock_hz))
+
+    def reset(self) -> None:
+        self.ask(b"x")
+
+
+def _gone() -> SimulatorError:
+    return SimulatorError(
+        "The simulator has ended.", "Open the target again; `kilobench doctor` tests the simulator."
+    )
