@@ -1,0 +1,111 @@
+"""ProtoNN's default solver: all three matrices at once, for the integers of the device.
+
+Adam on the cross-entropy, a one-cycle learning rate, weight decay on W (which keeps the kernel wide and the
+integers' range short), magnitude pruning of W along a cubic schedule, the later epochs with the device's
+rounding in the forward pass, and an average over the last steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from models import protonn_math
+from models.device import Array
+from models.optim import Adam, Average, Params, cubic_density, largest, minibatches, one_cycle
+from models.protonn_math import Grid
+
+Afford = Callable[[Array], int]
+"""How many weights of a W (by magnitude) the byte budget has room for."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How long and how hard to train. Shares are of the whole schedule, 0 to 1."""
+
+    epochs: int = 60
+    batch_size: int = 128
+    learning_rate: float = 0.01
+    weight_decay: float = 2.0
+    prune_from: float = 0.05
+    prune_until: float = 0.6
+    quantize_from: float = 0.5
+    average_from: float = 0.8
+    weight_limit: int = 127
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Float weights, and the grid that makes the device's integers of them."""
+
+    params: Params
+    grid: Grid
+    loss: float
+    epochs: int
+
+
+def train(
+    x: Array,
+    targets: Array,
+    params: Params,
+    *,
+    x_unit: float,
+    afford: Afford,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    augment: Callable[[Array, np.random.Generator], Array] | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> Learned:
+    """Train `params` in place on samples x (n, d) and targets (n, scores).
+
+    Ctrl-C ends training early and keeps the model of that moment, pruned and rounded like a finished one.
+    """
+    adam = Adam(params)
+    batches = max(1, round(len(x) / recipe.batch_size))
+    total = recipe.epochs * batches
+    step, loss, epoch = 0, float("nan"), 0
+    mask: Array = np.ones(params["W"].shape, dtype=bool)
+    grid: Grid | None = None
+    average: Average | None = None
+    try:
+        for epoch in range(1, recipe.epochs + 1):
+            keep = afford(params["W"])
+            for chosen in minibatches(len(x), recipe.batch_size, rng):
+                now = step / total
+                if keep < mask.size:
+                    density = cubic_density(
+                        now, keep / mask.size, begin=recipe.prune_from, end=recipe.prune_until
+                    )
+                    if step % PRUNE_EVERY == 0:
+                        mask = largest(params["W"], int(np.ceil(density * mask.size)))
+                if grid is None and now >= recipe.quantize_from:
+                    grid = _grid(params, x, x_unit, recipe)
+                batch = x[chosen] if augment is None else augment(x[chosen], rng)
+                loss, grads = protonn_math.gradients(params, batch, targets[chosen], grid)
+                rate = one_cycle(now, recipe.learning_rate)
+                params["W"] *= 1.0 - rate * recipe.weight_decay
+                adam.step(grads, rate)
+                params["W"] *= mask
+                if now >= recipe.average_from:
+                    average = average or Average(params, horizon=total * AVERAGE_SHARE)
+                    average.update(params)
+                step += 1
+            if progress:
+                progress(epoch, loss)
+    except KeyboardInterrupt:
+        pass
+    final = average.values if average else params
+    final["W"] = final["W"] * largest(final["W"], afford(final["W"]))
+    return Learned(final, grid or _grid(final, x, x_unit, recipe), loss, epoch)
+
+
+PRUNE_EVERY = 10
+"""Steps between prunings: sorting W costs as much as a step."""
+AVERAGE_SHARE = 0.05
+"""The averaging horizon, as a share of all steps."""
+
+
+def _grid(params: Params, x: Array, x_unit: float, recipe: Recipe) -> Grid:
+    return Grid.for_weights(params, x[:2000] @ params["W"].T, x_unit, recipe.weight_limit)

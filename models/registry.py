@@ -1,0 +1,59 @@
+"""Every model by name. A new family is one line: its estimator, and the function that proposes its shapes.
+
+An estimator follows scikit-learn and has `to_device(numbers)` (references that only run on the host have
+none). The function is `candidates(task, budget, effort)`: parameter sets worth trying, best guess first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from models.errors import UnknownName
+
+if TYPE_CHECKING:
+    from models.search import Task
+
+Candidates = Callable[["Task", int, str], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Both as "module:name", imported only when used."""
+
+    estimator: str
+    candidates: str
+
+
+FAMILIES: dict[str, Family] = {
+    "linear": Family("models.linear:L1LogisticClassifier", "models.linear:candidates"),
+    "protonn": Family("models.protonn:ProtoNNClassifier", "models.protonn_search:candidates"),
+}
+
+
+def names() -> list[str]:
+    return list(FAMILIES)
+
+
+def estimator(name: str) -> type[Any]:
+    """The estimator class of a model; UnknownName suggests the nearest."""
+    found: type[Any] = _imported(_family(name).estimator)
+    return found
+
+
+def candidates(name: str) -> Candidates:
+    found: Candidates = _imported(_family(name).candidates)
+    return found
+
+
+def _family(name: str) -> Family:
+    if name not in FAMILIES:
+        raise UnknownName("model", name, FAMILIES)
+    return FAMILIES[name]
+
+
+def _imported(place: str) -> Any:
+    module, name = place.split(":")
+    return getattr(import_module(module), name)

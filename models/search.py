@@ -1,0 +1,172 @@
+"""Which of many parameter sets is best, judged on parts of the training data only.
+
+Successive halving: all candidates are trained briefly on one split, the better part of them longer and on
+every split. How much work that is follows from the effort and the data, never from a clock, so that a seed
+gives the same model on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.device import Array, DeviceModel
+from models.errors import BudgetError, InputError
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a family may know of the data when it proposes shapes."""
+
+    n_samples: int
+    n_features: int
+    n_classes: int
+    image: tuple[int, int] | None = None
+
+    @property
+    def n_scores(self) -> int:
+        return 1 if self.n_classes == 2 else self.n_classes
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work a search may be."""
+
+    candidates: int
+    finalists: int
+    splits: int
+    samples: int
+    """Training samples that candidates see; the final model sees all."""
+    first_share: float
+    """Share of its epochs that a candidate gets in the first round."""
+
+
+EFFORTS: dict[str, Effort] = {
+    "fast": Effort(candidates=3, finalists=1, splits=1, samples=6000, first_share=0.34),
+    "normal": Effort(candidates=8, finalists=3, splits=3, samples=12000, first_share=0.5),
+    "best": Effort(candidates=24, finalists=6, splits=4, samples=30000, first_share=0.5),
+}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A candidate and its validation accuracy."""
+
+    params: Mapping[str, Any]
+    accuracy: float
+
+
+Split = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Indices to learn from, and to judge by."""
+Fit = Callable[[Mapping[str, Any], Array, Array], Any]
+
+
+def effort_named(name: str) -> Effort:
+    if name not in EFFORTS:
+        raise InputError(f"There is no effort {name!r}.", f"Choose {', '.join(EFFORTS)}.")
+    return EFFORTS[name]
+
+
+def best_candidate(
+    fit: Fit,
+    candidates: Sequence[Mapping[str, Any]],
+    X: Array,
+    y: Array,
+    *,
+    budget: int,
+    effort: Effort,
+    seed: int,
+    progress: Callable[[str], None] | None = None,
+) -> Judged:
+    """The candidate of highest accuracy as an integer model within the budget; the earlier of equals."""
+    splits = _splits(X, y, effort, seed)
+    field = [dict(c) for c in candidates[: effort.candidates]]
+    short = [_shortened(p, effort.first_share) for p in field]
+    judged = _judge(fit, short, X, y, splits=splits[:1], budget=budget, progress=progress)
+    ranked = sorted(range(len(field)), key=lambda i: -judged[i])
+    if judged[ranked[0]] < 0:
+        raise BudgetError(
+            f"No model of this family fits into {budget} bytes for these data.", "Allow more bytes."
+        )
+    finalists = [field[i] for i in sorted(ranked[: effort.finalists])]
+    if len(finalists) == 1:
+        return Judged(finalists[0], judged[ranked[0]])
+    final = _judge(fit, finalists, X, y, splits=splits, budget=budget, progress=progress)
+    best = int(np.argmax(final))
+    return Judged(finalists[best], final[best])
+
+
+def device_of(estimator: Any) -> DeviceModel | None:
+    """The integer model that is judged and measured; None for references that only run on the host."""
+    if not hasattr(estimator, "to_device"):
+        return None
+    device: DeviceModel = estimator.to_device("int8")
+    return device
+
+
+def accuracy(estimator: Any, X: Array, y: Array) -> float:
+    model = device_of(estimator) or estimator
+    return float(np.mean(model.predict(X) == y))
+
+
+def _judge(
+    fit: Fit,
+    field: Sequence[Mapping[str, Any]],
+    X: Array,
+    y: Array,
+    *,
+    splits: Sequence[Split],
+    budget: int,
+    progress: Callable[[str], None] | None,
+) -> list[float]:
+    """Mean validation accuracy of each; -1 for what does not fit into the budget."""
+    results = []
+    for number, params in enumerate(field, 1):
+        found = []
+        for train, valid in splits:
+            try:
+                estimator = fit(params, X[train], y[train])
+                device = device_of(estimator)
+            except BudgetError:
+                found = [-1.0]
+                break
+            if device is not None and device.flash_bytes > budget:
+                found = [-1.0]
+                break
+            found.append(accuracy(estimator, X[valid], y[valid]))
+        results.append(float(np.mean(found)))
+        if progress:
+            verdict = "too large" if results[-1] < 0 else f"{results[-1]:.2%}"
+            progress(f"candidate {number}/{len(field)}: {verdict} {_brief(params)}")
+    return results
+
+
+def _splits(X: Array, y: Array, effort: Effort, seed: int) -> list[Split]:
+    """Stratified splits; large data need fewer of them, and no more than a sample to learn from."""
+    from sklearn.model_selection import train_test_split
+
+    count = effort.splits if len(X) < 5000 else 1
+    rng = np.random.RandomState(seed)
+    rare = np.bincount(np.unique(y, return_inverse=True)[1]).min() < 4
+    parts = []
+    for _ in range(count):
+        train, valid = train_test_split(
+            np.arange(len(X)), test_size=0.25, stratify=None if rare else y, random_state=rng.randint(2**31)
+        )
+        parts.append((train[: effort.samples], valid))
+    return parts
+
+
+def _shortened(params: Mapping[str, Any], share: float) -> dict[str, Any]:
+    short = dict(params)
+    if "epochs" in short:
+        short["epochs"] = max(1, round(short["epochs"] * share))
+    return short
+
+
+def _brief(params: Mapping[str, Any]) -> str:
+    return " ".join(f"{key}={value}" for key, value in params.items())

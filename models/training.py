@@ -1,0 +1,103 @@
+"""From a model's name, a dataset and a byte budget to a trained model: what `kilobench train` does.
+
+The test part is used for one number, the accuracy of the finished model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models import registry, search
+from models.datasets import Dataset
+from models.device import Array, DeviceModel
+from models.errors import BudgetError, DatasetError, InputError
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A fitted estimator and the facts about it."""
+
+    estimator: Any
+    report: dict[str, Any]
+
+    def device(self, numbers: str = "int8") -> DeviceModel:
+        """The model for firmware, named after model and data, with its origin in `info`."""
+        if not hasattr(self.estimator, "to_device"):
+            raise InputError(
+                f"{self.report['model']} runs on the host only.", "Choose a model with firmware."
+            )
+        model: DeviceModel = self.estimator.to_device(numbers)
+        origin = {key: value for key, value in self.report.items() if key != "fit_seconds"}
+        return dataclasses.replace(
+            model,
+            name=f"{self.report['model']}-{self.report['dataset']}",
+            info={**model.info, **origin},
+        )
+
+
+def train(
+    model: str,
+    data: Dataset,
+    *,
+    budget: int,
+    seed: int = 0,
+    effort: str = "normal",
+    progress: Callable[[str], None] | None = None,
+) -> Trained:
+    """Search the family's shape within `budget` bytes on validation data, then train on all training data."""
+    work = search.effort_named(effort)
+    if data.multilabel:
+        raise DatasetError(
+            f"{data.name} has label sets, not classes.", "Train a classifier on another dataset."
+        )
+    began = time.perf_counter()
+    kind = registry.estimator(model)
+    task = search.Task(len(data.X_train), data.n_features, data.n_classes, data.image)
+    proposals = registry.candidates(model)(task, budget, effort)
+
+    def fit(params: Mapping[str, Any], X: Array, y: Array) -> Any:
+        estimator = kind(**params)
+        if "random_state" in estimator.get_params():
+            estimator.set_params(random_state=seed)
+        return estimator.fit(X, y)
+
+    if not proposals:
+        raise BudgetError(f"No {model} for {data.name} fits into {budget} bytes.", "Allow more bytes.")
+    chosen = search.best_candidate(
+        fit, proposals, data.X_train, data.y_train, budget=budget, effort=work, seed=seed, progress=progress
+    )
+    if progress:
+        progress("training on all training data")
+    estimator = fit(chosen.params, data.X_train, data.y_train)
+    seconds = time.perf_counter() - began
+    device = search.device_of(estimator)
+    if device is not None and device.flash_bytes > budget:
+        raise BudgetError(
+            f"{model} takes {device.flash_bytes} bytes after the last training, more than {budget}.",
+            "Allow more bytes.",
+        )
+    report = {
+        "model": model,
+        "dataset": data.name,
+        "seed": seed,
+        "budget": budget,
+        "effort": effort,
+        "val_accuracy": chosen.accuracy,
+        "test_accuracy": search.accuracy(estimator, data.X_test, data.y_test),
+        "flash_bytes": device.flash_bytes if device is not None else None,
+        "paper_kB": device.paper_bytes / 1024 if device is not None else None,
+        "fit_seconds": seconds,
+        "params": {key: _plain(value) for key, value in chosen.params.items()},
+    }
+    return Trained(estimator, report)
+
+
+def _plain(value: Any) -> Any:
+    """numpy's numbers as Python's own, for JSON."""
+    return value.item() if isinstance(value, np.generic) else value
