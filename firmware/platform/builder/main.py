@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from SCons.Script import AlwaysBuild, Builder, Default, DefaultEnvironment
+from SCons.Script import COMMAND_LINE_TARGETS, AlwaysBuild, Builder, Default, DefaultEnvironment
 
 env = DefaultEnvironment()
 board = env.BoardConfig()
@@ -59,7 +59,12 @@ env.Replace(
 env.Append(
     ASFLAGS=["-x", "assembler-with-cpp", "-mmcu=$BOARD_MCU"],
     CCFLAGS=["-mmcu=$BOARD_MCU"],
-    LINKFLAGS=["-mmcu=$BOARD_MCU"],
+    # The linker would stop at the first byte too many; PlatformIO's check of the sizes tells how many there are.
+    LINKFLAGS=[
+        "-mmcu=$BOARD_MCU",
+        "-Wl,--defsym=__TEXT_REGION_LENGTH__=0x80000",
+        "-Wl,--defsym=__DATA_REGION_LENGTH__=0x10000",
+    ],
     CPPDEFINES=defines,
     CPPPATH=[str(model)],
     BUILDERS={
@@ -70,13 +75,13 @@ env.Append(
     },
 )
 
-elf = env.BuildProgram()
-image = env.Hex("$BUILD_DIR/${PROGNAME}", elf)
-# What the compiler was really told; every measurement names it.
-Path(env.subst("$BUILD_DIR")).mkdir(parents=True, exist_ok=True)
-Path(env.subst("$BUILD_DIR/flags.txt")).write_text(
-    env.subst("$CFLAGS $CCFLAGS $LINKFLAGS"), encoding="utf8"
-)
+if "nobuild" in COMMAND_LINE_TARGETS:  # upload the image that is there
+    image = env.File("$BUILD_DIR/${PROGNAME}.hex")
+else:
+    image = env.Hex("$BUILD_DIR/${PROGNAME}", env.BuildProgram())
+    # What the compiler was really told; every measurement names it.
+    Path(env.subst("$BUILD_DIR")).mkdir(parents=True, exist_ok=True)
+    Path(env.subst("$BUILD_DIR/flags.txt")).write_text(env.subst("$CFLAGS $CCFLAGS"), encoding="utf8")
 
 
 def reach_bootloader(target: object, source: object, env: object) -> None:

@@ -1,0 +1,117 @@
+"""The programs that make firmware: which compiler, and how PlatformIO is started so that it stays offline."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from harness import paths
+from harness.errors import BuildError, SetupError
+
+TIMEOUT_S = 300
+"""A build takes a second or two; only a download on a slow line comes near this."""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """The compiler of an MCU family, and the Debian packages that bring it."""
+
+    program: str
+    packages: str
+
+
+TOOLCHAINS = {"avr": Toolchain("avr-gcc", "gcc-avr avr-libc")}
+
+
+def compiler(family: str) -> str:
+    """Name and version of the family's compiler, such as `avr-gcc 5.4.0`; SetupError if it is missing."""
+    toolchain = TOOLCHAINS.get(family)
+    if toolchain is None:
+        raise SetupError(
+            f"There is no compiler for the MCU family {family!r}.",
+            f"Known families: {', '.join(TOOLCHAINS)}.",
+        )
+    found = shutil.which(toolchain.program)
+    if found is None:
+        raise SetupError(
+            f"The compiler {toolchain.program} is not on PATH.",
+            f"Install it: sudo apt install {toolchain.packages}",
+        )
+    return f"{toolchain.program} {_version(found, Path(found).stat().st_mtime_ns)}"
+
+
+@lru_cache
+def _version(program: str, changed: int) -> str:
+    """Asked once a program, and again when it was replaced (`changed` is its time of modification)."""
+    try:
+        answer = subprocess.run(
+            [program, "-dumpfullversion", "-dumpversion"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SetupError(
+            f"{program} does not run: {error}.", "Install it again, or take it off PATH."
+        ) from error
+    return answer.stdout.strip()
+
+
+def platformio_version() -> str:
+    try:
+        return metadata.version("platformio")
+    except metadata.PackageNotFoundError:
+        raise SetupError("PlatformIO is not installed.", "Install it: pip install platformio scons") from None
+
+
+def project() -> Path:
+    """The PlatformIO project."""
+    return paths.project() / "firmware"
+
+
+def platformio(
+    *arguments: str, workspace: Path, extra: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `pio run` on the firmware project, writing nowhere but into `workspace` and the cache."""
+    command = [sys.executable, "-m", "platformio", "run", "--project-dir", str(project()), *arguments]
+    environment = {
+        **os.environ,
+        "PLATFORMIO_CORE_DIR": str(_core()),
+        "PLATFORMIO_WORKSPACE_DIR": str(workspace),
+        # Both would open connections; without a network each waits for its time-out.
+        "PLATFORMIO_SETTING_ENABLE_TELEMETRY": "no",
+        "PLATFORMIO_DISABLE_UPGRADE_CHECK": "true",
+        "PLATFORMIO_SETTING_CHECK_PLATFORMIO_INTERVAL": "36500",
+        "PLATFORMIO_NO_ANSI": "true",
+        **(extra or {}),
+    }
+    # Options that a user's shell may set for other projects, and that would end up in every measurement.
+    for name in ("PLATFORMIO_BUILD_FLAGS", "PLATFORMIO_SRC_BUILD_FLAGS", "PLATFORMIO_BUILD_DIR"):
+        environment.pop(name, None)
+    try:
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BuildError(
+            f"PlatformIO did not finish within {TIMEOUT_S} s.",
+            "It may be downloading what is missing here; kilobench doctor shows what that is.",
+        ) from error
+
+
+def _core() -> Path:
+    """PlatformIO's own folder: one a PlatformIO release and a checkout.
+
+    PlatformIO knows a platform by its name, so two checkouts that shared this folder would share the first
+    one's; and when it meets the folder of an earlier release it asks its registry for newer packages.
+    """
+    who = hashlib.sha256(f"{platformio_version()} {project()}".encode()).hexdigest()[:12]
+    return paths.cache() / "platformio" / who
