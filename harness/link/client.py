@@ -30,11 +30,11 @@ from harness.link.messages import (
     Kind,
 )
 from harness.link.requests import Requester, Restarted
+from models.device import WIRE_TYPES
 
 REBUILD = "Build the firmware and upload it again."
 RESTARTS = 4
 """How often a request may be begun anew before the board is called unusable."""
-FEATURE_BYTES = {"int8": 1, "int16": 2, "float32": 4}
 HELLO_WAIT = 0.25
 """Seconds: nothing is computed for it."""
 
@@ -86,7 +86,7 @@ class Link:
         hello = Hello.parse(self._greet())
         if self._expected is not None:
             self._expected.check(hello)
-        self._feature_bytes = FEATURE_BYTES[hello.numbers]
+        self._feature_bytes = WIRE_TYPES[hello.numbers].itemsize
         self._chunk = hello.chunk_bytes - hello.chunk_bytes % self._feature_bytes
         if self._chunk == 0:
             raise DeviceError("The board takes no features in a frame.", REBUILD)

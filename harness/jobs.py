@@ -1,0 +1,186 @@
+"""A job is one row: a model in one number format, trained on one dataset within one budget, on one board."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from harness import energy, stats
+from harness.boards import Board
+from harness.errors import DoesNotFit, InputError, KilobenchError, SetupError
+
+ROW_COLUMNS = (
+    "board",
+    "target",
+    "dataset",
+    "model",
+    "numbers",
+    "budget",
+    "flash_model",
+    "flash_total",
+    "ram_static",
+    "stack_peak",
+    "paper_kB",
+    "n_samples",
+    "accuracy",
+    "agreement",
+    "cycles_median",
+    "cycles_min",
+    "cycles_max",
+    "ms",
+    "energy_uJ",
+    "energy_kind",
+    "status",
+    "reason",
+)
+KEY_COLUMNS = ("board", "dataset", "model", "numbers", "budget")
+"""What names a job, in rows.csv and in samples.csv."""
+
+
+class Status(StrEnum):
+    OK = "ok"
+    SKIPPED = "skipped"
+    """It could not be run here: it does not fit, or its data are missing. The reason says which."""
+    FAILED = "failed"
+    """It was run and something is wrong; figures that were had stand beside the reason."""
+
+
+@dataclass(frozen=True)
+class Job:
+    board: str
+    dataset: str
+    model: str
+    numbers: str
+    budget: int
+    seed: int = 0
+    effort: str = "normal"
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """As KEY_COLUMNS."""
+        return (self.board, self.dataset, self.model, self.numbers, str(self.budget))
+
+    @property
+    def name(self) -> str:
+        """For people and for file names."""
+        return file_name(self.key)
+
+    @property
+    def recipe(self) -> Recipe:
+        return Recipe(self.dataset, self.model, self.budget, self.seed, self.effort)
+
+
+class Recipe(NamedTuple):
+    """What a training depends on; jobs with the same one share it."""
+
+    dataset: str
+    model: str
+    budget: int
+    seed: int
+    effort: str
+
+    @property
+    def name(self) -> str:
+        return file_name((self.dataset, self.model, str(self.budget)))
+
+
+class Sample(NamedTuple):
+    """One line of samples.csv. Classes are the dataset's labels, not indices."""
+
+    index: int
+    label: str
+    device_class: str
+    host_class: str
+    cycles: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a job: its row, and what run.json keeps of it."""
+
+    row: Mapping[str, str]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is known of a job's firmware before the first sample."""
+
+    target: str
+    flash_model: int
+    flash_total: int
+    ram_static: int
+    paper_bytes: int
+
+
+def measured(
+    job: Job,
+    board: Board,
+    figures: Figures,
+    samples: Sequence[Sample],
+    *,
+    stack_peak: int | None,
+    problems: Sequence[str] = (),
+) -> dict[str, str]:
+    """The row of a job that was run to its end."""
+    n = len(samples)
+    cycles = stats.summary([sample.cycles for sample in samples])
+    right = sum(sample.device_class == sample.label for sample in samples)
+    strays = [sample for sample in samples if sample.device_class != sample.host_class]
+    problems = list(problems)
+    if strays:
+        first = strays[0]
+        problems.append(
+            f"Device and host disagree on {len(strays)} of {n} samples, first on number {first.index}: "
+            f"{first.device_class} and {first.host_class}."
+        )
+    return {
+        **_named(job, figures.target),
+        "flash_model": str(figures.flash_model),
+        "flash_total": str(figures.flash_total),
+        "ram_static": str(figures.ram_static),
+        "stack_peak": "" if stack_peak is None else str(stack_peak),
+        "paper_kB": f"{figures.paper_bytes / 1024:.3f}",
+        "n_samples": str(n),
+        "accuracy": f"{right / n:.6f}",
+        "agreement": f"{(n - len(strays)) / n:.6f}",
+        "cycles_median": _whole(cycles.median),
+        "cycles_min": _whole(cycles.minimum),
+        "cycles_max": _whole(cycles.maximum),
+        "ms": f"{board.milliseconds(cycles.median):.6g}",
+        "energy_uJ": f"{energy.microjoules(board, cycles.median):.6g}",
+        "energy_kind": energy.KIND,
+        "status": Status.FAILED if problems else Status.OK,
+        "reason": " ".join(problems),
+    }
+
+
+def unmeasured(job: Job, target: str, error: Exception) -> dict[str, str]:
+    """The row of a job that could not be run, or not to its end."""
+    reason = str(error) if isinstance(error, KilobenchError) else f"{type(error).__name__}: {error}"
+    return {
+        **dict.fromkeys(ROW_COLUMNS, ""),
+        **_named(job, target),
+        "status": Status.SKIPPED if isinstance(error, DoesNotFit | InputError | SetupError) else Status.FAILED,
+        "reason": " ".join(reason.split()),
+    }
+
+
+def file_name(words: tuple[str, ...]) -> str:
+    """The words joined; where one is a path or the like, a few digits keep it apart from its likes."""
+    text = "-".join(words)
+    plain = re.sub(r"[^\w.+-]", "_", text)
+    return plain if plain == text else f"{plain}-{zlib.crc32(text.encode()):08x}"
+
+
+def _named(job: Job, target: str) -> dict[str, str]:
+    return {**dict(zip(KEY_COLUMNS, job.key, strict=True)), "target": target}
+
+
+def _whole(value: float) -> str:
+    """Cycles are whole, the median of an even number of them perhaps a half."""
+    return str(int(value)) if value == int(value) else f"{value:.1f}"

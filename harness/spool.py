@@ -1,0 +1,227 @@
+"""The hand-over between those who measure and the one who writes the run's files.
+
+Each job has its own files in the run folder's `parts`, so that jobs can run side by side while the run's files
+are written by one process and in the order of the suite. A sample is a line here before the next one is asked
+for; whatever kills the processes, this is where a run is taken up again.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import io
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from harness.errors import RunFolderError
+from harness.jobs import Job, Result, Sample
+
+LOCK_PATIENCE = 30.0
+"""Seconds for what is left of a killed run to notice and to let go of its files."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns what the file system refuses into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise RunFolderError(
+            f"{path} cannot be written: {error.strerror or error}.",
+            "Make room or choose another folder with --out; what was stored can be continued with --resume.",
+        ) from error
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Under its name there is the old file or the new one, never a part."""
+    with writing(path):
+        temporary = path.with_name(f".{path.name}.new")
+        with temporary.open("w", encoding="utf8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+
+
+def whole_lines(data: bytes) -> bytes:
+    """Without a last line that was cut short."""
+    return data[: data.rfind(b"\n") + 1]
+
+
+class LineFile:
+    """A file that grows by whole lines, each handed to the system by one call, and is cleaned up on opening."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with writing(path):
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            with writing(path):
+                self._lock()
+                data = path.read_bytes()
+                self.lines = whole_lines(data)
+                """What was there."""
+                if len(self.lines) < len(data):
+                    os.ftruncate(self._file, len(self.lines))
+        except BaseException:
+            self.close()
+            raise
+
+    def _lock(self) -> None:
+        deadline = time.monotonic() + LOCK_PATIENCE
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError as error:
+                if time.monotonic() > deadline:
+                    raise RunFolderError(
+                        f"{self.path} is in use by another process.", "Wait until it has ended."
+                    ) from error
+                time.sleep(0.05)
+
+    def append(self, lines: bytes) -> None:
+        if not lines:
+            return
+        try:
+            written = os.write(self._file, lines)
+            while written < len(lines):  # the disk is all but full, and the next call says so
+                written += os.write(self._file, lines[written:])
+        except OSError:
+            with writing(self.path):
+                raise
+
+    def truncate(self, size: int) -> None:
+        with writing(self.path):
+            os.ftruncate(self._file, size)
+
+    def sync(self) -> None:
+        """To the disk itself, against a power failure."""
+        with writing(self.path):
+            os.fsync(self._file)
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def __enter__(self) -> LineFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class SampleLog:
+    """The samples of one job, and the disagreements seen among them."""
+
+    def __init__(self, spool: Spool, job: Job) -> None:
+        self._file = LineFile(spool.samples_path(job))
+        self._problems = spool.problems_path(job)
+        self._prefix = quoted(job.key) + ","
+        self._texts: dict[str, str] = {}
+        self.samples = [_sample(cells) for cells in csv.reader(io.StringIO(self._file.lines.decode()))]
+
+    def append(self, sample: Sample) -> None:
+        index, label, device_class, host_class, cycles = sample
+        texts = self._texts
+        for text in (label, device_class, host_class):
+            if text not in texts:
+                texts[text] = quoted((text,))
+        classes = f"{texts[label]},{texts[device_class]},{texts[host_class]}"
+        self._file.append(f"{self._prefix}{index},{classes},{cycles}\n".encode())
+        self.samples.append(sample)
+
+    def restart(self) -> None:
+        """Forget what was stored: it is not what the device says now."""
+        self._file.truncate(0)
+        self._problems.unlink(missing_ok=True)
+        self.samples.clear()
+
+    def add_problem(self, index: int, kind: str, text: str) -> None:
+        """Before the sample itself is stored, so that no stored sample lacks its problem."""
+        with LineFile(self._problems) as file:
+            file.append(json.dumps([index, kind, text]).encode() + b"\n")
+
+    def problems(self) -> dict[tuple[int, str], str]:
+        """By sample and kind, in the order of the samples; one that was noted twice counts once."""
+        if not self._problems.exists():
+            return {}
+        lines = whole_lines(self._problems.read_bytes()).splitlines()
+        found = {(index, kind): text for index, kind, text in map(json.loads, lines)}
+        return dict(sorted(found.items()))
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> SampleLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Spool:
+    """The files of all jobs of a run that are not yet part of the run's own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def prepare(self) -> None:
+        with writing(self.folder):
+            self.folder.mkdir(exist_ok=True)
+
+    def samples_path(self, job: Job) -> Path:
+        return self.folder / f"{job.name}.csv"
+
+    def problems_path(self, job: Job) -> Path:
+        return self.folder / f"{job.name}.problems"
+
+    def result_path(self, job: Job) -> Path:
+        return self.folder / f"{job.name}.json"
+
+    def finish(self, job: Job, result: Result) -> None:
+        """The job is done: its samples are complete."""
+        text = json.dumps({"row": dict(result.row), "about": dict(result.about)})
+        write_whole(self.result_path(job), text)
+
+    def result(self, job: Job) -> Result | None:
+        """What became of the job, if it is done."""
+        try:
+            found: Mapping[str, Any] = json.loads(self.result_path(job).read_bytes())
+        except FileNotFoundError:
+            return None
+        return Result(found["row"], found["about"])
+
+    def forget(self, job: Job) -> None:
+        """The run's own files have it all."""
+        for path in (self.result_path(job), self.problems_path(job), self.samples_path(job)):
+            path.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        with writing(self.folder):
+            for path in self.folder.iterdir():
+                path.unlink()
+            self.folder.rmdir()
+
+
+def quoted(cells: Iterable[str]) -> str:
+    """A line of CSV without its end."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="").writerow(cells)
+    return buffer.getvalue()
+
+
+def _sample(cells: list[str]) -> Sample:
+    index, label, device_class, host_class, cycles = cells[-5:]
+    return Sample(int(index), label, device_class, host_class, int(cycles))
