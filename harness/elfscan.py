@@ -1,8 +1,9 @@
 """Reads AVR ELF files: the symbol at an address, and an instruction pattern that simavr executes wrongly.
 
-simavr up to 1.6 decides with the mask 0xfc0f whether a skipped instruction has two words, so bit 9 is not looked at
-and ADIW and SBIW (1001 011x KKdd KKKK) with a low nibble of c to f pass for JMP and CALL (1001 010k kkkk 11xk). A
-skip over one of them then swallows the word that follows as well. Nothing else is mistaken.
+simavr up to 1.6 decides with the mask 0xfc0f whether a skipped instruction has two words, so bit 9 is not
+looked at, and ADIW and SBIW (1001 011x KKdd KKKK) with a low nibble of c to f pass for JMP and CALL
+(1001 010k kkkk 11xk). A skip over one of them then swallows the word that follows as well. Nothing else is
+mistaken.
 """
 
 from __future__ import annotations
@@ -134,8 +135,8 @@ def _instructions(image: Image, words: dict[int, int]) -> Iterator[int]:
 def _tables(image: Image) -> list[tuple[int, int]]:
     """Ranges of flash that hold data: objects with a size, and what the linker script collects from .progmem.
 
-    The latter has compilers' jump tables in it, which have no symbols. avr-libc's script places them between the
-    vectors and the trampolines, and other tables between the trampolines and the constructors.
+    The latter has compilers' jump tables in it, which have no symbols. avr-libc's script places them between
+    the vectors and the trampolines, and other tables between the trampolines and the constructors.
     """
     named = {symbol.name: symbol.address for symbol in image.symbols}
     ranges = [(s.address, s.address + s.size) for s in image.symbols if s.kind == "STT_OBJECT" and s.size]

@@ -19,11 +19,12 @@ _FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
 _LIBRARIES = ("-lsimavr", "-ldl")
 _HEADER = Path("simavr/sim_avr.h")
 _INCLUDES = (Path("/usr/include"), Path("/usr/local/include"))
+_LIBRARY_FILES = ("lib/*/libsimavr.so*", "lib/libsimavr.so*", "local/lib/libsimavr.so*")
 _WRONG_PATTERN = 3
 
 
 def runner() -> Path:
-    """The compiled runner, of these sources and the installed simavr; a second call takes it from the cache."""
+    """The compiled runner of these sources and the installed simavr, from the cache where there is one."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     folder = next((folder for folder in _INCLUDES if (folder / _HEADER).exists()), None)
     if compiler is None:
@@ -38,9 +39,9 @@ def runner() -> Path:
 
 @functools.cache
 def skips_correctly(program: Path) -> bool:
-    """Whether this runner's simavr proves that it skips over ADIW and SBIW as the chip does (up to 1.6 it does not).
+    """Whether this runner's simavr proves that it skips over ADIW and SBIW as the chip does; 1.6 does not.
 
-    The program's path contains the identity of the simavr library, so one answer is good for as long as the path.
+    The program's path holds the identity of the simavr library, so an answer is good for as long as the path.
     """
     status = subprocess.run([program, "prove"], stdin=subprocess.DEVNULL, check=False).returncode
     if status not in (0, _WRONG_PATTERN):
@@ -53,9 +54,7 @@ def _key(compiler: str, includes: Path) -> str:
     digest = hashlib.sha256(" ".join((*_FLAGS, *_LIBRARIES)).encode())
     for source in sorted(SOURCES.glob("*.[ch]")):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    libraries = sorted(Path("/usr").glob("lib/*/libsimavr.so*")) + sorted(
-        Path("/usr").glob("local/lib/libsimavr.so*")
-    )
+    libraries = (file for pattern in _LIBRARY_FILES for file in sorted(Path("/usr").glob(pattern)))
     for file in (Path(compiler), includes / _HEADER, *libraries):
         status = file.stat()
         digest.update(f"{file} {status.st_size} {status.st_mtime_ns}\n".encode())

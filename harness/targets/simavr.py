@@ -1,4 +1,4 @@
-"""A board simulated by simavr, in a process of its own: simavr is under the GPL, and nothing of it is linked in here."""
+"""A board simulated by simavr, in a process of its own: simavr is GPL, and nothing of it is linked in here."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SimavrTarget:
         self.close()
 
     def open(self) -> SerialBase:
-        """Start the board and open its port; called again, the port is opened again and the board restarts."""
+        """Start the board and open its port; if only the port was closed, opening it restarts the firmware."""
         if self._process is None:
             self._start()
         if self._port is None or not self._port.is_open:
@@ -146,17 +146,17 @@ class SimavrTarget:
 
 
 def refuse_mistaken(elf: Path, program: Path) -> None:
-    """SimulatorError if the image holds the pattern that simavr up to 1.6 executes wrongly, and this one does so."""
+    """SimulatorError if the image holds the pattern of `elfscan` and this simavr executes it wrongly."""
     hits = elfscan.scan(elf)
     if not hits or runner_build.skips_correctly(program):
         return
     first = hits[0]
     more = f", and {len(hits) - 1} more like it" if len(hits) > 1 else ""
     raise SimulatorError(
-        f"The installed simavr executes {elf.name} wrongly: at {first.address:#06x} ({first.place}) {first.skip} skips "
-        f"over {first.victim} and would swallow the instruction after it too{more}.",
-        "Change that code so that the compiler emits something else (signed division by 16, 32 or 64 causes it: "
-        "use a shift, or -O2 instead of -Os there), or install a simavr newer than 1.6.",
+        f"The installed simavr executes {elf.name} wrongly: at {first.address:#06x} ({first.place}) "
+        f"{first.skip} skips over {first.victim} and would swallow the instruction after it too{more}.",
+        "Change that code so that the compiler emits something else (signed division by 16, 32 or 64 causes "
+        "it: use a shift), or install a simavr newer than 1.6; real boards are not affected.",
     )
 
 

@@ -68,9 +68,9 @@ class Fault:
 class Connection:
     """One connection to a simulated board.
 
-    Requests without a reply are kept and sent together with the next one that has a reply. `start` does not wait for
-    its reply and `collect` fetches it: between the two the simulator works and so can the host. Several may be under
-    way; their replies come in order.
+    What is written is kept and sent together with the next request. `start` does not wait for its reply and
+    `collect` fetches it: between the two the simulator works and so can the host. Several may be under way;
+    their replies come in order.
     """
 
     def __init__(self, path: str) -> None:

@@ -73,16 +73,15 @@ static void on_trigger(avr_irq_t *irq, uint32_t value, void *param)
     }
 }
 
-/* Firmware moves SP a half at a time, SPH first, and the value in between is none it ever has; simavr itself (push,
- * call, interrupt entry) writes SPL first. So SP is looked at after whichever half comes last. */
+/* Called for every push, pop, call and return, so only one half of SP is watched. Firmware writes SPH first, so the
+ * other half is in place; simavr itself writes SPL first, but then SP moves by three at most. */
 static void on_stack_pointer(avr_t *avr, avr_io_addr_t address, uint8_t value, void *param)
 {
     struct board *b = param;
-    avr->data[address] = value;
-    bool by_out = !b->entering && (avr->flash[avr->pc + 1] & 0xf8) == 0xb8;
-    if (address != (by_out ? R_SPL : R_SPH))
-        return;
     uint16_t sp = (uint16_t)(avr->data[R_SPL] | avr->data[R_SPH] << 8);
+    bool by_out = (avr->flash[avr->pc + 1] & 0xf8) == 0xb8 && !b->entering;
+    sp = by_out ? (uint16_t)((sp & 0xff00) | value) : (uint16_t)(sp + (int8_t)(value - avr->data[R_SPL]));
+    avr->data[address] = value;
     if (sp < b->lowest_sp)
         b->lowest_sp = sp;
 }
@@ -151,12 +150,20 @@ static void execute(struct board *b)
         avr_service_interrupts(avr);
 }
 
+/* A reset puts SP to the end of RAM, which is no movement of the stack. */
+static void restart(struct board *b, void (*how)(avr_t *avr))
+{
+    uint16_t lowest_sp = b->lowest_sp;
+    how(b->avr);
+    b->lowest_sp = lowest_sp;
+}
+
 /* To the next event, or a part of the way. False when none is left that could wake the chip. */
 static bool proceed(struct board *b, avr_cycle_count_t until_event)
 {
     avr_t *avr = b->avr;
     if (avr->run != avr_callback_run_raw) { /* the watchdog asks for a reset this way */
-        avr->run(avr);
+        restart(b, avr->run);
         return true;
     }
     if (take_interrupt(b))
@@ -214,7 +221,7 @@ enum outcome board_run(struct board *b, uint32_t want, uint64_t cycles, bool who
 
 void board_reset(struct board *b)
 {
-    avr_reset(b->avr);
+    restart(b, avr_reset);
 }
 
 void board_set_dtr(struct board *b, bool active)
@@ -288,9 +295,8 @@ bool board_make(struct board *b, const char *mcu, uint32_t hz, const char *elf, 
         fprintf(stderr, "%s has no pin named %s\n", mcu, trigger);
         return false;
     }
-    avr_io_addr_t spl = AVR_DATA_TO_IO(R_SPL), sph = AVR_DATA_TO_IO(R_SPH);
-    avr->io[spl].w.c = avr->io[sph].w.c = on_stack_pointer;
-    avr->io[spl].w.param = avr->io[sph].w.param = b;
+    avr->io[AVR_DATA_TO_IO(R_SPL)].w.c = on_stack_pointer;
+    avr->io[AVR_DATA_TO_IO(R_SPL)].w.param = b;
     b->lowest_sp = avr->ramend;
     board_reset(b);
     return true;
