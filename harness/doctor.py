@@ -19,6 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
+from harness import selftest
 from harness.errors import KilobenchError
 
 Status = Literal["ok", "missing", "broken", "note"]
@@ -124,10 +125,9 @@ def build_tools() -> Iterator[Check]:
 
 
 def simulator() -> Iterator[Check]:
-    from harness import selftest
-
     try:
-        yield Check("simulator", "ok", str(selftest.prove()))
+        for proof in selftest.checks():
+            yield Check(proof.name, "ok" if proof.ok else "broken", proof.detail, proof.remedy)
     except KilobenchError as error:
         remedy = error.remedy or f"Run: sudo apt install {SIMULATOR_PACKAGES}"
         yield Check("simulator", "broken", error.problem, remedy)

@@ -9,6 +9,8 @@ import typer
 from harness.commands import show
 
 COLOURS = {"ok": "green", "note": "cyan", "missing": "yellow", "broken": "red"}
+NAME = 24
+"""Columns for the name of a check."""
 
 
 def command(as_json: show.Json = False) -> None:
@@ -23,11 +25,11 @@ def command(as_json: show.Json = False) -> None:
             from rich.text import Text
 
             line = Text.assemble(
-                (f"{check.status:<8}", COLOURS[check.status]), f"{check.name:<14}", check.detail
+                (f"{check.status:<8}", COLOURS[check.status]), f"{check.name:<{NAME}}", check.detail
             )
             console.print(line, soft_wrap=True)
             if check.remedy:
-                console.print(Text(f"{'':8}{'':14}{check.remedy}", style="bold"), soft_wrap=True)
+                console.print(Text(f"{'':8}{'':{NAME}}{check.remedy}", style="bold"), soft_wrap=True)
     hurting = [check.name for check in checks if check.hurts]
     if as_json:
         show.as_json({"ok": not hurting, "checks": [dataclasses.asdict(check) for check in checks]})

@@ -23,19 +23,20 @@ class Numbers(StrEnum):
 
 
 def command(
-    model: Annotated[str, typer.Argument(help="A model family, such as protonn or linear.")],
-    dataset: Annotated[str, typer.Argument(help="A name that `kilobench datasets` lists.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A family, such as protonn or linear.")],
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATASET", help="A name that `kilobench datasets` lists.")
+    ],
+    *,
     budget: Annotated[
         str, typer.Option(help="Flash bytes of the model: 512B, 2kB, 1.5kB (1 kB = 1024).")
     ] = "2kB",
     seed: Annotated[int, typer.Option(min=0, help="Of everything random in the training.")] = 0,
-    effort: Annotated[
-        Effort, typer.Option(help="How long the search for the best shape may take.")
-    ] = Effort.normal,
+    effort: Annotated[Effort, typer.Option(help="How long to look for the best shape.")] = Effort.normal,
     numbers: Annotated[Numbers, typer.Option(help="Arithmetic of the firmware.")] = Numbers.int8,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to write the model.  [default: MODEL-DATASET-BUDGET.kb]"),
+        typer.Option(metavar="FILE", help="Where to write it.  [default: MODEL-DATASET-BUDGET.kb]"),
     ] = None,
     as_json: show.Json = False,
 ) -> None:

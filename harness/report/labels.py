@@ -1,0 +1,100 @@
+"""Puts names beside points so that none covers another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+GAP = 7.0
+"""From a point's centre to its label, in points (1/72 inch)."""
+AMBIGUOUS = 40.0
+"""What a label costs that seems to belong to another point: as much as hiding a letter or two."""
+FAR = 12.0
+"""From here on a label needs a line to its point."""
+
+
+@dataclass(frozen=True)
+class Box:
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    def overlap(self, other: Box) -> float:
+        """The area both cover."""
+        across = min(self.right, other.right) - max(self.left, other.left)
+        up = min(self.top, other.top) - max(self.bottom, other.bottom)
+        return across * up if across > 0 and up > 0 else 0.0
+
+    @property
+    def area(self) -> float:
+        return (self.right - self.left) * (self.top - self.bottom)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a label belongs, and how much room its text takes."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    group: str
+    """Points of one group share a label: the first that finds room has it."""
+    required: bool = True
+    """Whether it is better to overlap a little than to leave the label out."""
+
+
+def place(points: Sequence[Point], frame: Box, obstacles: Sequence[Box] = ()) -> list[Box | None]:
+    """A box for every label, None for one that found no room. Earlier points choose first."""
+    taken = [Box(p.x - 4, p.y - 4, p.x + 4, p.y + 4) for p in points] + list(obstacles)
+    placed: list[Box | None] = []
+    named: set[str] = set()
+    for point in points:
+        if point.group in named:
+            placed.append(None)
+            continue
+        others = [other for other in points if other.group != point.group]
+        costs = [
+            (_cost(box, frame, taken) + _doubt(box, point, others), rank, box)
+            for rank, box in enumerate(_candidates(point))
+        ]
+        cost, _, box = min(costs, key=lambda each: each[:2])
+        if cost > 0 and not point.required:
+            placed.append(None)
+            continue
+        placed.append(box)
+        taken.append(box)
+        named.add(point.group)
+    return placed
+
+
+def _candidates(point: Point) -> list[Box]:
+    """Beside the point first, then above and below, then further and further off."""
+    w, h = point.width, point.height
+    offsets = [(GAP, -h / 2), (-GAP - w, -h / 2), (-w / 2, GAP - 1), (-w / 2, 1 - GAP - h)]
+    for away in (6.0, 11.0, 18.0, 26.0) if point.required else (6.0, 11.0):
+        for up in (away - h / 2, -away - h / 2):
+            offsets += [(GAP, up), (-GAP - w, up)]
+    return [Box(point.x + dx, point.y + dy, point.x + dx + w, point.y + dy + h) for dx, dy in offsets]
+
+
+def _cost(box: Box, frame: Box, taken: Sequence[Box]) -> float:
+    outside = box.area - box.overlap(frame)
+    return sum(box.overlap(other) for other in taken) + 4 * outside
+
+
+def _doubt(box: Box, own: Point, others: Sequence[Point]) -> float:
+    """What it costs the reader to find the label's point: another that is nearer, or a line to follow."""
+    reach = distance(box, own)
+    if reach >= FAR:
+        return reach
+    return AMBIGUOUS if any(distance(box, other) < reach for other in others) else 0.0
+
+
+def distance(box: Box, point: Point) -> float:
+    """From the point to the nearest edge of the label."""
+    across = max(box.left - point.x, 0.0, point.x - box.right)
+    up = max(box.bottom - point.y, 0.0, point.y - box.top)
+    return math.hypot(across, up)

@@ -1,0 +1,125 @@
+"""The plots of a run: accuracy against size, time with accuracy, and what is left of the board.
+
+Each plot is drawn a panel (a dataset on a board) at a time into an Area, so that the same code makes the
+picture of all panels for a paper and the single ones of the page, which reflow on a phone.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.report import bars, scatter, theme
+from harness.report import svg as svg_element
+from harness.report.area import POINTS_PER_INCH, Area
+from harness.report.rundata import Panel
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH = 374.0
+"""Of a panel in points: what a phone shows without scaling the type down."""
+MARGIN = 12.0
+COLUMNS = 2
+PNG_DPI = 200
+
+
+@dataclass(frozen=True)
+class Plot:
+    name: str
+    title: str
+    caption: str
+    shows: Callable[[Panel], bool]
+    """Whether the panel has anything to draw."""
+    draw: Callable[[Area, Panel], None]
+    height: Callable[[Panel], float]
+    describe: Callable[[Panel], str]
+    """The plot in words, for those who can't see it."""
+
+
+PLOTS = (
+    Plot(
+        "accuracy",
+        "Accuracy against model size",
+        "Filled: measured here, at the model's bytes in flash, with the 95 % interval of the accuracy. "
+        "Hollow: published, at the size the paper gives.",
+        lambda panel: bool(scatter.points(panel)),
+        scatter.draw,
+        scatter.height,
+        scatter.describe,
+    ),
+    Plot(
+        "time",
+        "Prediction time",
+        "On the bars: accuracy and the median time of one prediction, computing only. "
+        "Hollow: published for the same chip.",
+        lambda panel: any(bar.ours for bar in bars.time_bars(panel)),
+        bars.draw_time,
+        bars.time_height,
+        bars.describe_time,
+    ),
+    Plot(
+        "memory",
+        "Flash and RAM of the board",
+        "The full width is all that the board has. Dark: the model, and static RAM. "
+        "Light: the rest of the code, and the stack at its deepest.",
+        lambda panel: any(row.flash_total for row in panel.rows),
+        bars.draw_memory,
+        bars.memory_height,
+        bars.describe_memory,
+    ),
+)
+
+
+def save(plot: Plot, panels: Sequence[Panel], folder: Path) -> list[Path]:
+    """The picture of all panels as SVG and PNG."""
+    with theme.applied():
+        figure = _together(plot, panels)
+        svg, png = folder / f"{plot.name}.svg", folder / f"{plot.name}.png"
+        svg.write_text(_svg(figure), encoding="utf8")
+        figure.savefig(png, dpi=PNG_DPI, metadata={"Software": None})
+    return [svg, png]
+
+
+def inline(plot: Plot, panel: Panel) -> str:
+    """One panel as an SVG element for the page: its colours follow the theme, its ids are its own."""
+    with theme.applied():
+        height = plot.height(panel)
+        figure = _figure(WIDTH, height)
+        plot.draw(Area(figure, 0, 0, WIDTH, height), panel)
+        svg = _svg(figure)
+    prefix = f"{plot.name}-{panel.dataset}-{panel.board}-"
+    return theme.to_variables(svg_element.embed(svg, prefix, plot.describe(panel)))
+
+
+def _together(plot: Plot, panels: Sequence[Panel]) -> Figure:
+    """All panels in two columns, each row as high as its highest panel."""
+    columns = min(COLUMNS, len(panels))
+    lines = [panels[start : start + columns] for start in range(0, len(panels), columns)]
+    heights = [max(plot.height(panel) for panel in line) for line in lines]
+    width = columns * WIDTH + (columns + 1) * MARGIN
+    height = sum(heights) + (len(lines) + 1) * MARGIN
+    figure = _figure(width, height)
+    top = height - MARGIN
+    for line, tallest in zip(lines, heights, strict=True):
+        for column, panel in enumerate(line):
+            own = plot.height(panel)
+            plot.draw(Area(figure, MARGIN + column * (WIDTH + MARGIN), top - own, WIDTH, own), panel)
+        top -= tallest + MARGIN
+    return figure
+
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure((width / POINTS_PER_INCH, height / POINTS_PER_INCH), dpi=POINTS_PER_INCH)
+
+
+def _svg(figure: Figure) -> str:
+    """Without date and version, so that the same run gives the same file."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return svg_element.own_fonts(text.getvalue())

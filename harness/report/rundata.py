@@ -1,0 +1,228 @@
+"""Reads a run folder back: run.json, rows.csv and samples.csv, each line checked before it is believed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from harness.boards import Board
+from harness.boards import load as load_board
+from harness.errors import KilobenchError, RunFolderError
+from harness.stats import fraction_interval
+
+TITLES = {
+    "protonn": "ProtoNN",
+    "linear": "Linear",
+    "bonsai": "Bonsai",
+    "snc": "SNC",
+    "npc-e": "NPC-e",
+    "npc-h": "NPC-h",
+    "ldkl": "LDKL",
+    "mlp": "MLP",
+    "tree": "Tree",
+    "forest": "Forest",
+    "gbdt": "GBDT",
+}
+"""Models as the papers write them; a plug-in's is shown by its own name."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of rows.csv, in its columns' order. What a skipped job has no figure for is None."""
+
+    board: str
+    target: str
+    dataset: str
+    model: str
+    numbers: str
+    budget: int | None
+    flash_model: int | None
+    flash_total: int | None
+    ram_static: int | None
+    stack_peak: int | None
+    paper_kB: float | None  # noqa: N815 - the column's name
+    n_samples: int | None
+    accuracy: float | None
+    """Of 1, as is agreement."""
+    agreement: float | None
+    cycles_median: float | None
+    cycles_min: int | None
+    cycles_max: int | None
+    ms: float | None
+    energy_uJ: float | None  # noqa: N815 - the column's name
+    energy_kind: str
+    status: str
+    reason: str
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+    @property
+    def measured(self) -> bool:
+        """A job that failed may have figures all the same; they are shown, with why not to trust them."""
+        return self.accuracy is not None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Where the accuracy lies with 95 % confidence, given so few samples."""
+        if self.accuracy is None or not self.n_samples:
+            return None
+        return fraction_interval(round(self.accuracy * self.n_samples), self.n_samples)
+
+    @property
+    def ram(self) -> int | None:
+        """Static RAM and the deepest stack; without the latter where the target can't see it."""
+        return None if self.ram_static is None else self.ram_static + (self.stack_peak or 0)
+
+    @property
+    def family(self) -> str:
+        return TITLES.get(self.model, self.model)
+
+    @property
+    def title(self) -> str:
+        return f"{self.family} {self.numbers}"
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+PARSERS = {"int | None": int, "float | None": float}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What is compared with each other: one dataset on one board."""
+
+    dataset: str
+    board: str
+    rows: tuple[Row, ...]
+    limits: Board | None
+    """The board type, unless it is one that this version does not know."""
+
+    def labels(self) -> list[str]:
+        """A name for each row; the budget is part of it where one model has several, † that it failed."""
+        titles = [row.title for row in self.rows]
+        return [
+            row.title
+            + (f" {_size(row.budget)}" if titles.count(row.title) > 1 and row.budget else "")
+            + ("" if row.ok else " †")
+            for row in self.rows
+        ]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder, read."""
+
+    folder: Path
+    about: Mapping[str, Any]
+    """run.json as it is."""
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+    """Sentences about what is not as it should be, for the reader of the report."""
+
+    @property
+    def measured(self) -> list[Row]:
+        return [row for row in self.rows if row.measured]
+
+    @property
+    def troubled(self) -> list[Row]:
+        """Skipped and failed jobs."""
+        return [row for row in self.rows if not row.ok]
+
+    def panels(self) -> list[Panel]:
+        """Datasets in the order in which the run met them."""
+        groups: dict[tuple[str, str], list[Row]] = {}
+        for row in self.measured:
+            groups.setdefault((row.dataset, row.board), []).append(row)
+        return [
+            Panel(dataset, board, tuple(rows), _known(board)) for (dataset, board), rows in groups.items()
+        ]
+
+
+def read(folder: Path) -> Run:
+    """The run in that folder; RunFolderError where there is none that can be reported."""
+    if not folder.is_dir():
+        raise RunFolderError(
+            f"There is no folder {folder}.", "Give the folder that `kilobench run` named at its end."
+        )
+    for name in ("run.json", "rows.csv"):
+        if not (folder / name).is_file():
+            raise RunFolderError(
+                f"{folder} holds no run: {name} is missing.", "Give the folder that `kilobench run` wrote."
+            )
+    notes: list[str] = []
+    rows = tuple(_row(cells, folder) for cells in _lines(folder / "rows.csv", COLUMNS, notes))
+    if not rows:
+        raise RunFolderError(
+            f"The run in {folder} has no finished job yet.", "Complete it with `kilobench run … --resume`."
+        )
+    return Run(folder, _about(folder / "run.json"), rows, tuple(notes))
+
+
+def _about(path: Path) -> dict[str, Any]:
+    try:
+        about = json.loads(path.read_text(encoding="utf8"))
+    except (OSError, ValueError) as error:
+        raise RunFolderError(f"{path} cannot be read: {error}.", "Run the suite again.") from error
+    if not isinstance(about, dict):
+        raise RunFolderError(f"{path} is not a run's description.", "Run the suite again.")
+    return about
+
+
+def _lines(path: Path, columns: tuple[str, ...], notes: list[str]) -> Iterator[dict[str, str]]:
+    """The whole lines of a CSV with exactly these columns. A torn last one is left out, and noted."""
+    try:
+        text = path.read_text(encoding="utf8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunFolderError(f"{path} cannot be read: {error}.", "Run the suite again.") from error
+    whole, newline, torn = text.rpartition("\n")
+    if torn:
+        notes.append(
+            f"The last line of {path.name} was cut short and is left out; "
+            "`kilobench run … --resume` measures it again."
+        )
+    lines = list(csv.reader(io.StringIO(whole + newline)))
+    if not lines or tuple(lines[0]) != columns:
+        raise RunFolderError(
+            f"{path} does not begin with the columns of a run.", f"It should begin with {','.join(columns)}."
+        )
+    for number, cells in enumerate(lines[1:], start=2):
+        if len(cells) != len(columns):
+            raise RunFolderError(
+                f"{path}, line {number}: {len(cells)} columns instead of {len(columns)}.",
+                "Run the suite again.",
+            )
+        yield dict(zip(columns, cells, strict=True))
+
+
+def _row(cells: dict[str, str], folder: Path) -> Row:
+    values: dict[str, Any] = {}
+    for column in fields(Row):
+        text = cells[column.name]
+        parse = PARSERS.get(str(column.type))
+        try:
+            values[column.name] = text if parse is None else parse(text) if text else None
+        except ValueError as error:
+            raise RunFolderError(
+                f"{folder / 'rows.csv'}: {column.name} is {text!r}, which is not a number.",
+                "Run the suite again.",
+            ) from error
+    return Row(**values)
+
+
+def _known(name: str) -> Board | None:
+    try:
+        return load_board(name)
+    except KilobenchError:
+        return None
+
+
+def _size(budget: int | None) -> str:
+    if budget is None:
+        return ""
+    return f"{budget / 1024:g} kB" if budget >= 1024 else f"{budget} B"

@@ -1,0 +1,228 @@
+"""The table of a run: for the terminal, as Markdown, CSV and LaTeX. One list of columns serves them all."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.report import numbers
+from harness.report.rundata import Row, Run
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure of every row: how it is called and shown, and which end of it is better."""
+
+    name: str
+    unit: str
+    value: Callable[[Row], float | None]
+    show: Callable[[float], str]
+    better: int = 0
+    """1: more is better, -1: less is."""
+
+    @property
+    def heading(self) -> str:
+        return f"{self.name}, {self.unit}"
+
+    def text(self, row: Row) -> str:
+        """Without the unit, which the heading has."""
+        value = self.value(row)
+        return NOTHING if value is None else self.show(value)
+
+    def best(self, rows: Sequence[Row]) -> set[Row]:
+        """The rows that look best in this column; none where all look the same."""
+        shown = {row: self.value(row) for row in rows if row.ok}
+        values = [self.better * value for value in shown.values() if value is not None]
+        if not self.better or not values or min(values) == max(values):
+            return set()
+        return {
+            row for row, value in shown.items() if value is not None and self.better * value == max(values)
+        }
+
+
+def _percent(fraction: float) -> str:
+    return numbers.percent(fraction).removesuffix(f"{numbers.THIN}%")
+
+
+ACCURACY = Column("accuracy", "%", lambda row: row.accuracy, _percent, 1)
+AGREEMENT = Column("agreement", "%", lambda row: row.agreement, _percent)
+TIME = Column("time", "ms", lambda row: row.ms, numbers.significant, -1)
+CYCLES = Column("cycles", "median", lambda row: row.cycles_median, numbers.count, -1)
+ENERGY = Column("energy", "µJ", lambda row: row.energy_uJ, numbers.significant, -1)
+MODEL = Column("model", "B", lambda row: row.flash_model, numbers.count, -1)
+FLASH = Column("flash", "B", lambda row: row.flash_total, numbers.count, -1)
+RAM = Column("RAM", "B", lambda row: row.ram, numbers.count, -1)
+PAPER = Column("papers’ size", "kB", lambda row: row.paper_kB, lambda value: f"{value:.2f}", -1)
+COLUMNS = (ACCURACY, TIME, CYCLES, ENERGY, MODEL, FLASH, RAM, PAPER, AGREEMENT)
+NARROW = (ACCURACY, TIME, ENERGY, MODEL, FLASH, RAM)
+"""What a terminal of 80 columns has room for; agreement joins them where it is not perfect."""
+
+
+def energy_kind(rows: Sequence[Row]) -> str:
+    """`modelled`, `measured`, or both: it stands beside every energy figure."""
+    return " and ".join(sorted({row.energy_kind for row in rows if row.energy_kind}))
+
+
+def terminal(run: Run) -> Table:
+    """A line a job, datasets set apart; the best of each dataset in bold."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = NARROW if all(row.agreement == 1 for row in run.measured) else (*NARROW, AGREEMENT)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.caption = legend(run)
+    table.caption_style, table.caption_justify = "dim", "left"
+    for heading in ("dataset", "model"):
+        table.add_column(heading, no_wrap=True)
+    for column in columns:
+        table.add_column(f"{column.name}\n{column.unit}", justify="right", no_wrap=True)
+    for panel in run.panels():
+        best = {column: column.best(panel.rows) for column in columns}
+        for number, (label, row) in enumerate(zip(panel.labels(), panel.rows, strict=True)):
+            last = number == len(panel.rows) - 1
+            cells = [Text(column.text(row), "bold" if row in best[column] else "") for column in columns]
+            table.add_row(panel.dataset if number == 0 else "", label, *cells, end_section=last)
+    return table
+
+
+def troubles(run: Run) -> list[str]:
+    """Why a job was skipped or failed, one after the other."""
+    return [
+        f"{row.dataset}, {row.title}: {row.status}. {row.reason or 'No reason is given.'}"
+        for row in run.troubled
+    ]
+
+
+def legend(run: Run) -> str:
+    """What energy figures are, and what the marks mean."""
+    kind = energy_kind(run.measured)
+    failed = any(not row.ok for row in run.measured)
+    return " ".join(
+        [
+            *([f"Energy is {kind}."] if kind else []),
+            "Bold: the best of a dataset.",
+            *(["†: failed, the reason is below."] if failed else []),
+        ]
+    )
+
+
+def markdown(run: Run) -> str:
+    headings = ["dataset", "model", *(column.heading for column in COLUMNS)]
+    lines = [_pipes(headings), _pipes(["---", "---", *["---:"] * len(COLUMNS)])]
+    for panel in run.panels():
+        best = {column: column.best(panel.rows) for column in COLUMNS}
+        for label, row in zip(panel.labels(), panel.rows, strict=True):
+            cells = [
+                f"**{column.text(row)}**" if row in best[column] else column.text(row) for column in COLUMNS
+            ]
+            lines.append(_pipes([panel.dataset, label, *cells]))
+    lines += ["", legend(run)]
+    lines += ["", *(f"- {sentence}" for sentence in troubles(run))] if run.troubled else []
+    return "\n".join(lines) + "\n"
+
+
+def _pipes(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+CSV_COLUMNS = (
+    "board",
+    "target",
+    "dataset",
+    "model",
+    "numbers",
+    "budget_B",
+    "accuracy_pct",
+    "accuracy_low_pct",
+    "accuracy_high_pct",
+    "agreement_pct",
+    "samples",
+    "time_ms",
+    "cycles_median",
+    "energy_uJ",
+    "energy_kind",
+    "model_B",
+    "flash_B",
+    "ram_B",
+    "paper_kB",
+    "status",
+    "reason",
+)
+
+
+def comma_separated(run: Run) -> str:
+    """For a spreadsheet: units in the names, plain numbers, the interval of the accuracy worked out."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for row in run.rows:
+        low, high = row.interval or (None, None)
+        writer.writerow(
+            [
+                *(row.board, row.target, row.dataset, row.model, row.numbers, row.budget),
+                *(_hundredfold(value) for value in (row.accuracy, low, high, row.agreement)),
+                *(row.n_samples, _plain(row.ms), _plain(row.cycles_median), _plain(row.energy_uJ)),
+                row.energy_kind,
+                *(row.flash_model, row.flash_total, row.ram, row.paper_kB, row.status, row.reason),
+            ]
+        )
+    return text.getvalue()
+
+
+def _plain(value: float | None) -> str:
+    """Without the digits that binary fractions add."""
+    return "" if value is None else f"{value:.9g}"
+
+
+def _hundredfold(fraction: float | None) -> str:
+    return "" if fraction is None else f"{100 * fraction:.3f}"
+
+
+def latex(run: Run) -> str:
+    """A booktabs table, ready to be \\input."""
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{ll{'r' * len(COLUMNS)}}}",
+        "\\toprule",
+        " & ".join(["dataset", "model", *(_tex(column.name) for column in COLUMNS)]) + " \\\\",
+        " & ".join(["", "", *(_tex(column.unit) for column in COLUMNS)]) + " \\\\",
+    ]
+    for panel in run.panels():
+        lines.append("\\midrule")
+        best = {column: column.best(panel.rows) for column in COLUMNS}
+        for number, (label, row) in enumerate(zip(panel.labels(), panel.rows, strict=True)):
+            cells = [_tex(column.text(row)) for column in COLUMNS]
+            cells = [
+                f"\\textbf{{{cell}}}" if row in best[column] else cell
+                for cell, column in zip(cells, COLUMNS, strict=True)
+            ]
+            name = _tex(panel.dataset) if number == 0 else ""
+            lines.append(" & ".join([name, _tex(label), *cells]) + " \\\\")
+    lines += ["\\bottomrule", "\\end{tabular}", f"% {legend(run)}"]
+    return "\n".join(lines) + "\n"
+
+
+TEX = {
+    "\\": "\\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "µ": "\\textmu{}",
+    "’": "'",
+    "–": "--",
+    "†": "\\textdagger{}",
+    numbers.THIN: "\\,",
+}
+
+
+def _tex(text: str) -> str:
+    return "".join(TEX.get(character, character) for character in text)
