@@ -21,7 +21,7 @@ from models.device import CONSTANT_BYTES, WIRE_TYPES, DeviceModel
 
 STACK_RESERVE = 192
 """RAM a firmware must leave to its stack: twice what the deepest kernel takes, interrupts included."""
-SOURCES = ("src", "lib", "platform", "platformio.ini")
+SOURCES = ("src", "lib", "platform")
 SHOWN_ERRORS = 3
 _ERROR = re.compile(r"error|undefined reference|multiple definition|overflowed|will not fit", re.IGNORECASE)
 
@@ -51,9 +51,8 @@ def build(model: DeviceModel, board: Board, *, streaming: bool | None = None) ->
     stream = vector_bytes(model) > vector_budget(board) if streaming is None else streaming
     firmware = _build(model, board, stream)
     if streaming is None and not stream and not _fits_ram(firmware):
-        firmware = _build(
-            model, board, True
-        )  # the vector alone would fit, but not beside the kernel's memory
+        # The vector alone would fit, but not beside the kernel's own memory.
+        firmware = _build(model, board, True)
     _check_size(model, firmware)
     return firmware
 
@@ -88,7 +87,8 @@ def _build(model: DeviceModel, board: Board, streaming: bool) -> Firmware:
     size = image.read(elf)
     if board.family == "avr" and size.model_end > image.NEAR_FLASH:
         raise DoesNotFit(
-            f"{model.name} reaches flash address {size.model_end}, and kernels read up to {image.NEAR_FLASH}.",
+            f"{model.name} reaches up to flash address {size.model_end}, but kernels read the first "
+            f"{image.NEAR_FLASH} bytes only.",
             "Train it with a smaller budget.",
         )
     return Firmware(
@@ -114,20 +114,20 @@ def _check_size(model: DeviceModel, firmware: Firmware) -> None:
     code = firmware.flash_total - firmware.flash_model
     if firmware.flash_model != model.flash_bytes:
         raise BuildError(
-            f"The firmware holds {firmware.flash_model} bytes of the model {model.name}, which says that it has "
-            f"{model.flash_bytes}.",
+            f"The firmware holds {firmware.flash_model} bytes of the model {model.name}, which says that "
+            f"it has {model.flash_bytes}.",
             "An array of the model is unused by its kernel or counted twice; this is a defect of kilobench.",
         )
     if firmware.flash_total > board.flash_bytes:
         raise DoesNotFit(
-            f"{model.name} takes {firmware.flash_total} bytes of flash (model {firmware.flash_model}, code {code}), "
-            f"and the {board.title} has {board.flash_bytes}.",
+            f"{model.name} takes {firmware.flash_total} bytes of flash (model {firmware.flash_model}, "
+            f"code {code}), and the {board.title} has {board.flash_bytes}.",
             "Train it with a smaller budget, or take a board with more flash.",
         )
     if not _fits_ram(firmware):
         raise DoesNotFit(
-            f"{model.name} takes {firmware.ram_static} bytes of RAM and at least {STACK_RESERVE} for the stack, and the "
-            f"{board.title} has {board.ram_bytes}.",
+            f"{model.name} takes {firmware.ram_static} bytes of RAM and at least {STACK_RESERVE} for the "
+            f"stack, and the {board.title} has {board.ram_bytes}.",
             "Take a smaller model, or a board with more RAM."
             if firmware.streaming
             else "Let it stream its features, take a smaller model, or a board with more RAM.",
@@ -145,13 +145,12 @@ def _key(sources: dict[str, str], board: Board, compiler: str, streaming: bool) 
 
 def _project_files() -> list[tuple[str, bytes]]:
     root = toolchain.project()
-    found = []
-    for top in SOURCES:
-        start = root / top
-        for path in [start] if start.is_file() else sorted(start.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                found.append((path.relative_to(root).as_posix(), path.read_bytes()))
-    return found
+    files = [root / "platformio.ini", *(path for top in SOURCES for path in (root / top).rglob("*"))]
+    return [
+        (path.relative_to(root).as_posix(), path.read_bytes())
+        for path in sorted(files)
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
 
 
 def _make(sources: dict[str, str], board: Board, streaming: bool, folder: Path) -> None:

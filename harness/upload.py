@@ -11,7 +11,7 @@ from harness.build import Firmware
 from harness.errors import PortError, SetupError
 
 HINTS = {
-    "nano": "A Nano with the old bootloader wants upload_speed = 57600 in [env:nano] of firmware/platformio.ini.",
+    "nano": "A Nano with the old bootloader needs upload_speed = 57600 in firmware/platformio.ini.",
     "leonardo": "The measured firmware has no USB: press reset twice, and name the port that appears then.",
 }
 """What most often stands in the way, by board."""
@@ -23,7 +23,7 @@ def upload(firmware: Firmware, port: str) -> None:
     if not Path(port).exists():  # avrdude would wait for it, for ever with some bootloaders
         raise PortError(
             f"There is no port {port} to upload to.",
-            "Is the board plugged in? `kilobench boards` lists the ports. A remote port can't be uploaded to.",
+            "Is the board plugged in? `kilobench boards` lists the ports; an upload needs a local one.",
         )
     if shutil.which("avrdude") is None:
         raise SetupError("The program avrdude is not on PATH.", "Install it: sudo apt install avrdude")

@@ -59,7 +59,7 @@ env.Replace(
 env.Append(
     ASFLAGS=["-x", "assembler-with-cpp", "-mmcu=$BOARD_MCU"],
     CCFLAGS=["-mmcu=$BOARD_MCU"],
-    # The linker would stop at the first byte too many; PlatformIO's check of the sizes tells how many there are.
+    # The linker would stop at the first byte too many; PlatformIO's check of the sizes says how many.
     LINKFLAGS=[
         "-mmcu=$BOARD_MCU",
         "-Wl,--defsym=__TEXT_REGION_LENGTH__=0x80000",
