@@ -45,15 +45,21 @@ def exp2_table(sixteenths: Int64) -> Int64:
     return similarity
 
 
-def check_int32(what: str, rows: Array, reach: int, extra: Array | int = 0) -> None:
-    """InputError if sums of rows · inputs (each within ±reach) plus `extra` could leave 32 bits."""
+def sum_bytes(what: str, rows: Array, reach: int, extra: Array | int = 0) -> int:
+    """Bytes (2, 3 or 4) that hold every sum of rows · inputs plus `extra`, for any inputs within ±reach.
+
+    The bound is on the sum of magnitudes, so that it holds for every partial sum as well, in any order and
+    however the inputs are cut into pieces. InputError if 32 bits are not enough.
+    """
     worst = np.abs(rows.astype(np.int64)).sum(axis=1) * reach + np.abs(np.asarray(extra, dtype=np.int64))
     row = int(worst.argmax())
-    if int(worst[row]) > INT32_MAX:
-        raise InputError(
-            f"{what} {row} can reach {int(worst[row])}, beyond the {INT32_MAX} of 32 bits.",
-            "Use smaller weights or fewer of them.",
-        )
+    for size in (2, 3, 4):
+        if int(worst[row]) < 1 << (8 * size - 1):
+            return size
+    raise InputError(
+        f"{what} {row} can reach {int(worst[row])}, beyond the {INT32_MAX} of 32 bits.",
+        "Use smaller weights or fewer of them.",
+    )
 
 
 def ordered_product(x: Float32, rows: Float32) -> Float32:

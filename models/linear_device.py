@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models import encoding
-from models.arithmetic import INT8_REACH, INT32_MAX, check_int32, integer_product, ordered_product
+from models.arithmetic import INT8_REACH, INT32_MAX, integer_product, ordered_product, sum_bytes
 from models.device import Array, DeviceModel, InputScale
 from models.errors import InputError
 
@@ -94,7 +94,10 @@ class LinearInt8(_Linear):
         super().check()
         if self.W.size and int(self.W.min()) < -encoding.INT8_WEIGHT:
             raise InputError(f"W holds {int(self.W.min())}, beyond ±{encoding.INT8_WEIGHT}.")
-        check_int32("The score", self.W, INT8_REACH, self.arrays["bias"])
+        sum_bytes("The score", self.W, INT8_REACH, self.arrays["bias"])
+
+    def c_sizes(self) -> Mapping[str, int]:
+        return {**super().c_sizes(), "w_sum_bytes": sum_bytes("The sum", self.W, INT8_REACH)}
 
     def scores(self, encoded: Array) -> Array:
         return (integer_product(encoded, self.W) + self.arrays["bias"]).astype(np.int32)

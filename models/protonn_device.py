@@ -22,19 +22,21 @@ from models import encoding
 from models.arithmetic import (
     EXP_TABLE,
     INT8_REACH,
-    check_int32,
     exp2_negative,
     exp2_table,
     integer_product,
     ordered_product,
     round_shift,
+    sum_bytes,
 )
 from models.device import CONSTANT_BYTES, Array, DeviceModel, InputScale
 from models.errors import InputError
 
 Z_LIMIT = 127
 """Projections are clipped to int8, like the prototypes they are compared with."""
-MAX_SHIFT = 30
+MAX_Z_SHIFT = 30
+MAX_EXP_SHIFT = 24
+"""Such that the distance from which on a similarity is zero, 128 << exp_shift, is within 32 bits."""
 MAX_PROJECTIONS = (2**32 - 1) // (2 * Z_LIMIT) ** 2
 """So many squared differences of at most 254 fit into 32 bits without sign."""
 
@@ -140,10 +142,10 @@ class ProtoNNInt8(_ProtoNN):
         super().check()
         if not np.array_equal(self.arrays.get("exp", ()), EXP_TABLE):
             raise InputError("The table of the exponential is missing or altered.")
-        for key, least in (("z_shift", 1), ("exp_shift", 0)):
+        for key, least, most in (("z_shift", 1, MAX_Z_SHIFT), ("exp_shift", 0, MAX_EXP_SHIFT)):
             value = self.constants.get(key)
-            if not isinstance(value, int) or not least <= value <= MAX_SHIFT:
-                raise InputError(f"{key} is {value}, not an integer from {least} to {MAX_SHIFT}.")
+            if not isinstance(value, int) or not least <= value <= most:
+                raise InputError(f"{key} is {value}, not an integer from {least} to {most}.")
         if self.B.shape[1] > MAX_PROJECTIONS:
             raise InputError(
                 f"{self.B.shape[1]} dimensions: their squares fit into 32 bits up to {MAX_PROJECTIONS}."
@@ -151,10 +153,17 @@ class ProtoNNInt8(_ProtoNN):
         for key, matrix in (("W", self.W), ("B", self.B), ("Z", self.Z)):
             if matrix.size and int(matrix.min()) < -encoding.INT8_WEIGHT:
                 raise InputError(f"{key} holds {int(matrix.min())}, beyond ±{encoding.INT8_WEIGHT}.")
-        check_int32(
-            "The sum of projection row", self.W, INT8_REACH, 1 << (int(self.constants["z_shift"]) - 1)
-        )
-        check_int32("The score", self.Z, int(EXP_TABLE.max()))
+        sum_bytes("The sum of projection row", self.W, INT8_REACH, self._half)
+        sum_bytes("The score", self.Z, int(EXP_TABLE.max()))
+
+    def c_sizes(self) -> Mapping[str, int]:
+        width = sum_bytes("The sum of projection row", self.W, INT8_REACH, self._half)
+        return {**super().c_sizes(), "w_sum_bytes": width}
+
+    @property
+    def _half(self) -> int:
+        """What rounding adds to a projection before it is shifted."""
+        return 1 << (int(self.constants["z_shift"]) - 1)
 
     def projections(self, encoded: Array) -> npt.NDArray[np.int64]:
         """z of encoded samples (n, dimensions)."""

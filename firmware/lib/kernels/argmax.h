@@ -4,13 +4,17 @@
 
 #include "kernel.h"
 
-static inline uint16_t argmax(const score_t *scores) {
+static inline uint16_t argmax(const score_t *scores)
+{
 #if MODEL_SCORES == 1
     return scores[0] > 0;
 #else
     uint16_t best = 0;
+    score_t most = scores[0];
     for (uint16_t c = 1; c < MODEL_SCORES; c++) {
-        if (scores[c] > scores[best]) {
+        const score_t score = scores[c];
+        if (score > most) {
+            most = score;
             best = c;
         }
     }

@@ -12,7 +12,8 @@
 /* From here on the result is 0: 2^-126 is the smallest normal number, so that no denormal ever arises. */
 #define EXP2_LIMIT 125.0f
 
-static inline float exp2_negative(float t) {
+static inline float exp2_negative(float t)
+{
     if (!(t < EXP2_LIMIT)) {
         return 0.0f;
     }

@@ -11,15 +11,18 @@
 #include "model_data.h"
 #include "projection.h"
 
-void kernel_begin(void) {
+void kernel_begin(void)
+{
     projection_begin();
 }
 
-void kernel_fold(uint16_t first, const int8_t *x, uint16_t count) {
+void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
+{
     projection_fold(first, x, count);
 }
 
-uint16_t kernel_finish(int32_t *scores) {
+uint16_t kernel_finish(int32_t *scores)
+{
     for (uint16_t c = 0; c < MODEL_SCORES; c++) {
         scores[c] = projection[c] + flash_i32(&model_bias[c]);
     }

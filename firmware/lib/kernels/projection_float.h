@@ -21,13 +21,15 @@ static float projection[MODEL_W_ROWS];
 
 #if defined(MODEL_W_DENSE_FLOAT)
 
-static void projection_begin(void) {
+static void projection_begin(void)
+{
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
         projection[i] = 0.0f;
     }
 }
 
-static void projection_fold(uint16_t first, const float *x, uint16_t count) {
+static void projection_fold(uint16_t first, const float *x, uint16_t count)
+{
     size_t at = first;
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++, at += MODEL_FEATURES) {
         float sum = projection[i];
@@ -46,7 +48,8 @@ static struct {
     uint16_t columns; /* how many lie before the next gap */
 } cursor[MODEL_W_ROWS];
 
-static inline uint16_t values_of_row(uint16_t row) {
+static inline uint16_t values_of_row(uint16_t row)
+{
 #if MODEL_W_COUNT_BYTES == 1
     return flash_u8(&model_w_counts[row]);
 #else
@@ -54,7 +57,8 @@ static inline uint16_t values_of_row(uint16_t row) {
 #endif
 }
 
-static void projection_begin(void) {
+static void projection_begin(void)
+{
     size_t value = 0;
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
         projection[i] = 0.0f;
@@ -64,7 +68,8 @@ static void projection_begin(void) {
     }
 }
 
-static void projection_fold(uint16_t first, const float *x, uint16_t count) {
+static void projection_fold(uint16_t first, const float *x, uint16_t count)
+{
     const uint16_t end = (uint16_t)(first + count);
     size_t row_end = 0;
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {

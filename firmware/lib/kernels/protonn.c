@@ -1,7 +1,7 @@
 /* ProtoNN in integers.
  *
- *     z_i = clip(Σ_j W_ij·x_j / 2^Z_SHIFT)         x, W, z int8; sum int32; rounded to nearest
- *     d_j = Σ_i (z_i - b_ji)²                      b int8; d uint32
+ *     z_i = clip(Σ_j W_ij·x_j / 2^Z_SHIFT)         x, W, z int8; rounded to nearest
+ *     d_j = Σ_i (z_i - b_ji)²                      b int8; d without sign
  *     u_j = (d_j - min d) / 2^EXP_SHIFT            sixteenths of a halving
  *     s_j = 255·2^(-u_j/16)                        uint8: 16 bytes of table, then a shift
  *     score_c = Σ_j Z_cj·s_j                       Z int8, score int32
@@ -19,32 +19,37 @@
 #include "projection.h"
 
 static int8_t z[MODEL_W_ROWS];
-static uint32_t distance[MODEL_PROTOTYPES];
+static distance_t distance[MODEL_PROTOTYPES];
 static uint8_t similarity[MODEL_PROTOTYPES];
 
-/* 255·2^(-sixteenths/16) */
-static inline uint8_t exp2_table(uint32_t sixteenths) {
-    if (sixteenths >= 128) {
+/* 255·2^(-u/16) for u = beyond / 2^EXP_SHIFT: the fraction by table, the whole part by shift. Most prototypes
+ * are so far that nothing is left of them, and one comparison is all they cost. */
+static inline uint8_t similarity_of(distance_t beyond)
+{
+    if (beyond >= (distance_t)128 << MODEL_EXP_SHIFT) {
         return 0;
     }
-    const uint8_t u = (uint8_t)sixteenths;
+    const uint8_t u = (uint8_t)(beyond >> MODEL_EXP_SHIFT);
     return (uint8_t)(flash_u8(&model_exp[u & 15]) >> (u >> 4));
 }
 
-void kernel_begin(void) {
+void kernel_begin(void)
+{
     projection_begin();
 }
 
-void kernel_fold(uint16_t first, const int8_t *x, uint16_t count) {
+void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
+{
     projection_fold(first, x, count);
 }
 
-uint16_t kernel_finish(int32_t *scores) {
+uint16_t kernel_finish(int32_t *scores)
+{
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-        z[i] = clip_i8(round_shift(projection[i], MODEL_Z_SHIFT));
+        z[i] = round_shift_i8(projection[i], MODEL_Z_SHIFT);
     }
 
-    uint32_t least = UINT32_MAX;
+    distance_t least = (distance_t)-1;
     size_t at = 0;
     for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++, at += MODEL_W_ROWS) {
         distance[j] = distance_i8(&model_b[at], z, MODEL_W_ROWS);
@@ -53,7 +58,7 @@ uint16_t kernel_finish(int32_t *scores) {
         }
     }
     for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++) {
-        similarity[j] = exp2_table(shift_right_unsigned(distance[j] - least, MODEL_EXP_SHIFT));
+        similarity[j] = similarity_of(distance[j] - least);
     }
 
     at = 0;

@@ -14,15 +14,18 @@
 
 static float similarity[MODEL_PROTOTYPES];
 
-void kernel_begin(void) {
+void kernel_begin(void)
+{
     projection_begin();
 }
 
-void kernel_fold(uint16_t first, const float *x, uint16_t count) {
+void kernel_fold(uint16_t first, const float *x, uint16_t count)
+{
     projection_fold(first, x, count);
 }
 
-uint16_t kernel_finish(float *scores) {
+uint16_t kernel_finish(float *scores)
+{
     size_t at = 0;
     for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++) {
         float distance = 0.0f;
