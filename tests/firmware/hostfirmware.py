@@ -33,7 +33,7 @@ def compile_host(sources: Iterable[Path], program: Path, *flags: str) -> Path:
 
 
 def compile_firmware(model: DeviceModel, folder: Path, *, vector_bytes: int = 4096) -> Path:
-    """main.c, link and kernels as they are, with lib/hal/host below them. A small vector_bytes makes it stream."""
+    """main.c, link and kernels as they are, on lib/hal/host. A small vector_bytes makes it stream."""
     for name, text in c_files(model).items():
         (folder / name).write_text(text, encoding="utf8")
     sources = [
