@@ -132,7 +132,8 @@ def test_exp2_is_accurate() -> None:
     exp_shift=st.integers(0, 14),
 )
 def test_random_models(
-    *kind: tuple[str, str],
+    *,
+    kind: tuple[str, str],
     features: int,
     classes: int,
     rows: int,
