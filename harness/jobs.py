@@ -91,7 +91,7 @@ class Recipe(NamedTuple):
 class Sample(NamedTuple):
     """One line of samples.csv. Classes are the dataset's labels, not indices."""
 
-    index: int
+    number: int
     label: str
     device_class: str
     host_class: str
@@ -135,7 +135,7 @@ def measured(
     if strays:
         first = strays[0]
         problems.append(
-            f"Device and host disagree on {len(strays)} of {n} samples, first on number {first.index}: "
+            f"Device and host disagree on {len(strays)} of {n} samples, first on number {first.number}: "
             f"{first.device_class} and {first.host_class}."
         )
     return {
@@ -165,7 +165,9 @@ def unmeasured(job: Job, target: str, error: Exception) -> dict[str, str]:
     return {
         **dict.fromkeys(ROW_COLUMNS, ""),
         **_named(job, target),
-        "status": Status.SKIPPED if isinstance(error, DoesNotFit | InputError | SetupError) else Status.FAILED,
+        "status": Status.SKIPPED
+        if isinstance(error, DoesNotFit | InputError | SetupError)
+        else Status.FAILED,
         "reason": " ".join(reason.split()),
     }
 

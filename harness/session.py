@@ -1,7 +1,7 @@
 """Streams a test set through a device and stores every answer before it asks for the next.
 
-The device's class is compared with the host's, its cycle count with what the trigger pin shows, and its scores
-with the host's for as many samples as asked. A disagreement is noted beside the sample and does not end the
+The device's class is compared with the host's, its cycle count with the trigger pin, and its scores with the
+host's for as many samples as asked. A disagreement is noted beside the sample and does not end the
 session: how many there are is part of the finding.
 """
 
@@ -12,21 +12,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.errors import DeviceError, NoAnswer
+from harness.errors import InputError, NoAnswer
 from harness.jobs import Sample
 from harness.link.client import Link, Prediction
 from harness.link.identity import Expected, Hello
+from harness.pin import WINDOWS, PinCheck
 from harness.spool import SampleLog
 from harness.targets.base import Facts, Target
 from models.device import Array, DeviceModel
 
 BOOT_SECONDS = 3.0
 """An Uno's boot loader listens for about one second before it starts the firmware."""
+BATCH = 32
+"""Samples whose trigger windows are checked together."""
 RESETS = 2
 """How often a board that hangs is restarted before the job is given up."""
 SOME_SCORES = 16
 
-WINDOWS, SCORES, OVERRUNS = "windows", "scores", "overruns"
+SCORES = "scores"
 
 
 @dataclass(frozen=True)
@@ -69,51 +72,51 @@ class Session:
     def run(
         self, X: Array, y: Array, checks: Checks, on_sample: Callable[[int], None] | None = None
     ) -> Measurement:
-        """All samples that are not yet in the log, in order; on_sample hears how many are."""
+        """All samples that are not yet in the log, in order; on_sample hears how many are done."""
         if len(X) == 0:
-            raise DeviceError("There is no sample to send.", "Choose a dataset with a test part.")
+            raise InputError("There is no sample to send.", "Choose a dataset with a test part.")
         model, link, log = self._model, self._link, self._log
-        encoded = model.encode(X)
+        encoded = np.ascontiguousarray(model.encode(X))
         scores = model.scores(encoded)
         names = [str(name) for name in model.classes]
         host = [names[index] for index in model.decide(scores).tolist()]
         labels = [str(label) for label in y.tolist()]
-        vectors = [row.tobytes() for row in np.ascontiguousarray(encoded)]
-        start = self._take_up(vectors, names)
-        if start < len(vectors):
-            link.send(vectors[start])
-        for index in range(start, len(vectors)):
-            restarts = link.restarts
+        vectors = [row.tobytes() for row in encoded]
+        total = len(vectors)
+        index = self._take_up(total)
+        pin = PinCheck(self._target, link, log, len(vectors[0]), checks.offset_cycles)
+        link.send(vectors[index])
+        while index < total:
             prediction = self._receive(vectors[index])
-            if link.restarts == restarts:  # else the windows of a sample that was cut short are among them
-                self._compare_windows(index, prediction, checks.offset_cycles)
-            else:
-                self._target.windows()
             if index < checks.scores:
                 self._compare_scores(index, scores[index])
-            log.append(
-                Sample(index, labels[index], names[prediction.class_index], host[index], prediction.cycles)
+            sample = Sample(
+                index, labels[index], names[prediction.class_index], host[index], prediction.cycles
             )
-            if index + 1 < len(vectors):
-                link.send(vectors[index + 1])
-            if on_sample is not None:
-                on_sample(index + 1)
-        return self._measurement(len(vectors))
+            if index == len(log.samples):
+                log.append(sample)
+            elif log.samples[index] != sample:  # what answers now is not what was measured before
+                log.restart()
+                pin.forget()
+                index = 0
+                link.send(vectors[0])
+                continue
+            index += 1
+            pin.add(sample)
+            if index % BATCH == 0 or index == total or pin.disturbed:
+                pin.check()
+            if index < total:
+                link.send(vectors[index])
+            if on_sample is not None:  # while the device works on the next
+                on_sample(index)
+        return self._measurement(total)
 
-    def _take_up(self, vectors: list[bytes], names: list[str]) -> int:
-        """The first sample to measure. The last one that is stored is asked for again: a device that answers
-        otherwise now is not the one that was measured, and everything is measured anew."""
+    def _take_up(self, total: int) -> int:
+        """Where to begin: with the batch of the last stored sample, whose windows may be unchecked."""
         stored = self._log.samples
-        if not stored:
-            return 0
-        last = stored[-1]
-        if last.index == len(stored) - 1 < len(vectors):
-            again = self._link.predict(vectors[last.index])
-            self._target.windows()
-            if (names[again.class_index], again.cycles) == (last.device_class, last.cycles):
-                return len(stored)
-        self._log.restart()
-        return 0
+        if len(stored) > total or any(sample.number != number for number, sample in enumerate(stored)):
+            self._log.restart()
+        return max(0, len(stored) - 1) // BATCH * BATCH
 
     def _receive(self, vector: bytes) -> Prediction:
         """The prediction of the sample that was sent; a board that hangs is reset and gets it again."""
@@ -129,15 +132,6 @@ class Session:
                 self._link.hello()
                 self._link.restarts += 1
                 self._link.send(vector)
-
-    def _compare_windows(self, index: int, prediction: Prediction, offset: int) -> None:
-        windows = self._target.windows()
-        if not windows:
-            return
-        seen = sum(window.cycles for window in windows) - offset * len(windows)
-        if seen != prediction.cycles:
-            text = f"{prediction.cycles} cycles by its timer and {seen} by the trigger pin"
-            self._log.add_problem(index, WINDOWS, text)
 
     def _compare_scores(self, index: int, expected: Array) -> None:
         got = self._link.scores()
@@ -156,7 +150,14 @@ class Session:
             those = [(index, text) for (index, of), text in found.items() if of == kind]
             if those:
                 index, text = those[0]
-                problems.append(f"{sentence} on {len(those)} of {total} samples, first on number {index}: {text}.")
+                problems.append(
+                    f"{sentence} on {len(those)} of {total} samples, first on number {index}: {text}."
+                )
         return Measurement(
-            facts, self._hello, tuple(self._log.samples), tuple(problems), self._link.resent, self._link.restarts
+            facts,
+            self._hello,
+            tuple(self._log.samples),
+            tuple(problems),
+            self._link.resent,
+            self._link.restarts,
         )

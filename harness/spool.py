@@ -1,8 +1,8 @@
 """The hand-over between those who measure and the one who writes the run's files.
 
-Each job has its own files in the run folder's `parts`, so that jobs can run side by side while the run's files
-are written by one process and in the order of the suite. A sample is a line here before the next one is asked
-for; whatever kills the processes, this is where a run is taken up again.
+Each job has its own files in the run folder's `parts`, so that jobs can run side by side while the
+run's files are written by one process, in the order of the suite. A sample is a line here before the next one
+is asked for; whatever kills the processes, this is where a run is taken up again.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def whole_lines(data: bytes) -> bytes:
 
 
 class LineFile:
-    """A file that grows by whole lines, each handed to the system by one call, and is cleaned up on opening."""
+    """A file that grows by whole lines; one that was cut short is taken off on opening."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -131,13 +131,13 @@ class SampleLog:
         self.samples = [_sample(cells) for cells in csv.reader(io.StringIO(self._file.lines.decode()))]
 
     def append(self, sample: Sample) -> None:
-        index, label, device_class, host_class, cycles = sample
+        number, label, device_class, host_class, cycles = sample
         texts = self._texts
         for text in (label, device_class, host_class):
             if text not in texts:
                 texts[text] = quoted((text,))
         classes = f"{texts[label]},{texts[device_class]},{texts[host_class]}"
-        self._file.append(f"{self._prefix}{index},{classes},{cycles}\n".encode())
+        self._file.append(f"{self._prefix}{number},{classes},{cycles}\n".encode())
         self.samples.append(sample)
 
     def restart(self) -> None:
@@ -178,8 +178,11 @@ class Spool:
         self.folder = folder
 
     def prepare(self) -> None:
+        """Make the folder, without events of an earlier process."""
         with writing(self.folder):
             self.folder.mkdir(exist_ok=True)
+            for path in self.folder.glob("*.events"):
+                path.unlink()
 
     def samples_path(self, job: Job) -> Path:
         return self.folder / f"{job.name}.csv"
@@ -223,5 +226,5 @@ def quoted(cells: Iterable[str]) -> str:
 
 
 def _sample(cells: list[str]) -> Sample:
-    index, label, device_class, host_class, cycles = cells[-5:]
-    return Sample(int(index), label, device_class, host_class, int(cycles))
+    number, label, device_class, host_class, cycles = cells[-5:]
+    return Sample(int(number), label, device_class, host_class, int(cycles))

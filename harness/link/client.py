@@ -127,6 +127,11 @@ class Link:
                 self._begin()
         raise self._unusable()
 
+    def windows_of(self, vector_bytes: int) -> int:
+        """In how many trigger windows a sample is computed: one if it is buffered, else one a chunk."""
+        hello = self._hello or self.hello()
+        return 1 if hello.buffered else max(1, -(-vector_bytes // self._chunk))
+
     def scores(self) -> npt.NDArray[np.int32] | npt.NDArray[np.float32]:
         """The scores of the last prediction."""
         hello, _ = self._result()

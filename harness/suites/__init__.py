@@ -35,7 +35,7 @@ class Suite:
     samples: int | None = None
     """Only the first so many samples of each test set; all of them if None."""
     check_scores: str = "some"
-    """Of how many samples the scores are compared with the host's, and not only the class: some, all or none."""
+    """Whether scores are compared with the host's, beside the class: some (the first 16), all or none."""
 
     def jobs(self, board: str) -> list[Job]:
         """Every measurement of the suite, in the order of its rows."""
@@ -127,5 +127,7 @@ def _one_of(path: Path, key: str, value: Any, known: tuple[str, ...]) -> None:
         raise _wrong(path, f"key {key!r} is {value!r}", f"It must be one of {', '.join(known)}.")
 
 
-def _wrong(path: Path, problem: str, remedy: str = "Compare it with harness/suites/quick.toml.") -> InputError:
+def _wrong(
+    path: Path, problem: str, remedy: str = "Compare it with harness/suites/quick.toml."
+) -> InputError:
     return InputError(f"{path}: {problem}.", remedy)

@@ -67,6 +67,7 @@ class FakeTarget:
     to_device: Transform = clean
     to_host: Transform = clean
     drift: int = 0
+    pin_visible: bool = True
     board: Board = field(default_factory=lambda: boards.load("uno"))
     resets: int = 0
     closed: bool = False
@@ -86,10 +87,12 @@ class FakeTarget:
     def windows(self) -> list[Window]:
         new = len(self.device.predictions) - self._seen
         self._seen += new
+        if not self.pin_visible:
+            return []
         return [Window(0, self.device.compute_cycles + self.drift, 0)] * new
 
     def facts(self) -> Facts:
-        return Facts("fake", "invented", stack_peak=77)
+        return Facts("fake", "invented", cycles=self.port.reads if self.pin_visible else None, stack_peak=77)
 
     def close(self) -> None:
         self.closed = True

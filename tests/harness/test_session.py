@@ -8,7 +8,7 @@ import pytest
 
 from harness.errors import NoAnswer, WrongFirmware
 from harness.jobs import Job
-from harness.session import Checks, Measurement, Session
+from harness.session import BATCH, Checks, Measurement, Session
 from harness.spool import SampleLog, Spool
 from models.device import Array
 from tests.harness.fake_device import FakeDevice, nothing, on
@@ -16,7 +16,7 @@ from tests.harness.fakes import FakeTarget, device_for, sum_model
 
 JOB = Job("uno", "numbers", "sum", "int8", 2048)
 MODEL = sum_model()
-N = 30
+N = 70  # more than two batches of windows
 
 
 def data() -> tuple[Array, Array]:
@@ -39,7 +39,7 @@ def run(target: FakeTarget, spool: Spool, checks: Checks | None = None, samples:
 
 def test_every_sample_is_measured_and_agrees(spool: Spool) -> None:
     measurement = run(FakeTarget(device_for(MODEL)), spool)
-    assert [sample.index for sample in measurement.samples] == list(range(N))
+    assert [sample.number for sample in measurement.samples] == list(range(N))
     assert all(s.label == s.device_class == s.host_class for s in measurement.samples)
     assert {sample.cycles for sample in measurement.samples} == {1000}
     assert measurement.problems == ()
@@ -64,7 +64,9 @@ def test_the_lines_are_those_of_samples_csv(spool: Spool) -> None:
     measurement = run(FakeTarget(device_for(MODEL)), spool)
     lines = spool.samples_path(JOB).read_text().splitlines()
     first = measurement.samples[0]
-    assert lines[0] == f"uno,numbers,sum,int8,2048,0,{first.label},{first.device_class},{first.host_class},1000"
+    assert (
+        lines[0] == f"uno,numbers,sum,int8,2048,0,{first.label},{first.device_class},{first.host_class},1000"
+    )
     assert len(lines) == N
 
 
@@ -80,7 +82,9 @@ def test_a_wrong_class_is_kept_as_the_device_said_it(spool: Spool, monkeypatch: 
 def test_timer_and_pin_must_agree(spool: Spool) -> None:
     measurement = run(FakeTarget(device_for(MODEL), drift=3), spool)
     assert len(measurement.problems) == 1
-    assert "on 30 of 30 samples, first on number 0: 1000 cycles by its timer and 1003" in measurement.problems[0]
+    assert (
+        "on 70 of 70 samples, first on number 0: 1000 cycles by its timer and 1003" in measurement.problems[0]
+    )
 
 
 def test_the_known_offset_of_a_window_is_taken_off(spool: Spool) -> None:
@@ -120,12 +124,23 @@ def test_a_session_continues_after_the_last_stored_sample(spool: Spool) -> None:
     again = run(FakeTarget(device), spool)
     assert again.samples == whole.samples
     assert spool.samples_path(JOB).read_bytes() == text
-    assert len(device.predictions) == N - cut.count(b"\n") + 1  # the last stored one is asked for again
+    # The batch of the last stored sample is asked for again, for its windows and as a proof of sameness.
+    assert len(device.predictions) == N - (cut.count(b"\n") - 1) // BATCH * BATCH
+
+
+def test_a_pin_that_never_rises_is_noticed(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = FakeTarget(device_for(MODEL))
+    monkeypatch.setattr(target, "windows", list)
+    assert "0 windows of the pin for 32 samples" in run(target, spool).problems[0]
+
+
+def test_a_pin_that_cannot_be_seen_is_not_missed(spool: Spool) -> None:
+    assert run(FakeTarget(device_for(MODEL), pin_visible=False, drift=3), spool).problems == ()
 
 
 def test_problems_survive_a_kill(spool: Spool) -> None:
-    run(FakeTarget(device_for(MODEL), drift=3), spool, samples=10)
-    assert "on 10 of 30" in run(FakeTarget(device_for(MODEL)), spool).problems[0]
+    run(FakeTarget(device_for(MODEL), drift=3), spool, samples=BATCH)
+    assert "on 32 of 70" in run(FakeTarget(device_for(MODEL)), spool).problems[0]
 
 
 def test_another_device_is_measured_from_the_beginning(spool: Spool) -> None:
@@ -139,7 +154,7 @@ def test_another_device_is_measured_from_the_beginning(spool: Spool) -> None:
 def test_a_restart_in_the_middle_loses_and_doubles_nothing(spool: Spool) -> None:
     device = device_for(MODEL, reset_at={5, 11, 15})
     measurement = run(FakeTarget(device), spool, Checks(0))
-    assert [sample.index for sample in measurement.samples] == list(range(N))
+    assert [sample.number for sample in measurement.samples] == list(range(N))
     assert all(sample.device_class == sample.host_class for sample in measurement.samples)
     assert measurement.restarts == 3
     assert measurement.problems == ()
@@ -149,7 +164,7 @@ def test_a_board_that_hangs_is_reset_and_continues(spool: Spool) -> None:
     target = FakeTarget(device_for(MODEL), to_device=on(set(range(10, 15)), nothing))
     measurement = run(target, spool, Checks(0))
     assert target.resets == 1
-    assert [sample.index for sample in measurement.samples] == list(range(N))
+    assert [sample.number for sample in measurement.samples] == list(range(N))
 
 
 def test_a_dead_board_is_reset_twice_and_given_up_with_what_was_stored(spool: Spool) -> None:

@@ -1,0 +1,98 @@
+"""What a run tells while it goes on, for a progress display."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from harness.spool import LineFile, whole_lines
+
+INTERVAL = 0.1
+"""Seconds between two events about samples of one job."""
+
+
+class Kind(StrEnum):
+    STARTED = "started"
+    TRAINING = "training"
+    """The note says what training does."""
+    TRAINED = "trained"
+    BUILT = "built"
+    SAMPLE = "sample"
+    ROW = "row"
+    """The job is done and its row is written."""
+
+
+@dataclass(frozen=True)
+class Event:
+    kind: Kind
+    job: int
+    """Its place in the suite, from 0."""
+    name: str
+    done: int = 0
+    """Samples, in SAMPLE."""
+    of: int = 0
+    note: str = ""
+    row: Mapping[str, str] | None = None
+    """In ROW."""
+
+
+Listener = Callable[[Event], None]
+
+
+class SampleTicker:
+    """Passes on how many samples are done, a few times a second."""
+
+    def __init__(self, tell: Listener, job: int, name: str, total: int) -> None:
+        self._tell = tell
+        self._job, self._name, self._total = job, name, total
+        self._next = 0.0
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        if now >= self._next or done == self._total:
+            self._next = now + INTERVAL
+            self._tell(Event(Kind.SAMPLE, self._job, self._name, done, self._total))
+
+
+class EventFile:
+    """Events of a process that measures, for the one that started it.
+
+    Telling is also where an orphan notices that it is one: it ends before it can meet a run that continues.
+    """
+
+    def __init__(self, path: Path, parent: int) -> None:
+        self._file = LineFile(path)
+        self._parent = parent
+
+    def tell(self, event: Event) -> None:
+        if os.getppid() != self._parent:
+            raise SystemExit(1)
+        self._file.append(json.dumps(asdict(event)).encode() + b"\n")
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class EventReader:
+    """The events of all files of a folder, each once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._seen: dict[Path, int] = {}
+
+    def new(self) -> list[Event]:
+        events = []
+        for path in sorted(self._folder.glob("*.events")):
+            with path.open("rb") as file:
+                file.seek(self._seen.get(path, 0))
+                lines = whole_lines(file.read())
+            self._seen[path] = self._seen.get(path, 0) + len(lines)
+            for line in lines.splitlines():
+                values = json.loads(line)
+                events.append(Event(**{**values, "kind": Kind(values["kind"])}))
+        return events

@@ -1,0 +1,63 @@
+"""Compares the device's own cycle counts with the trigger pin, where it can be seen."""
+
+from __future__ import annotations
+
+from harness.jobs import Sample
+from harness.link.client import Link
+from harness.spool import SampleLog
+from harness.targets.base import Target
+
+WINDOWS = "windows"
+
+
+class PinCheck:
+    """Collects samples and compares them, some at a time, with the windows of the pin.
+
+    The pin is asked after many samples, not after each: a question to a simulator takes as long as a sample.
+    """
+
+    def __init__(self, target: Target, link: Link, log: SampleLog, vector_bytes: int, offset: int) -> None:
+        self._target = target
+        self._link = link
+        self._log = log
+        self._windows_each = link.windows_of(vector_bytes)
+        self._offset = offset
+        self._visible = target.facts().cycles is not None
+        self._batch: list[Sample] = []
+        self.forget()
+
+    @property
+    def disturbed(self) -> bool:
+        """The device was restarted in the last sample: check before anything else is sent."""
+        return self._link.restarts != self._restarts
+
+    def add(self, sample: Sample) -> None:
+        self._batch.append(sample)
+
+    def forget(self) -> None:
+        """Begin anew, with nothing collected on either side."""
+        self._restarts = self._link.restarts
+        self._batch.clear()
+        self._target.windows()
+
+    def check(self) -> None:
+        """Note every sample since the last check whose windows are not as long as the device says."""
+        windows = self._target.windows()
+        each = self._windows_each
+        if self.disturbed:
+            # Windows of a sample that was begun twice measure nothing. Those before it are whole.
+            self._restarts = self._link.restarts
+            self._batch.pop()
+            del windows[len(self._batch) * each :]
+        batch, self._batch = self._batch, []
+        if not self._visible or not batch:
+            return
+        if len(windows) != len(batch) * each:
+            text = f"{len(windows)} windows of the pin for {len(batch)} samples with {each} each"
+            self._log.add_problem(batch[0].number, WINDOWS, text)
+            return
+        for at, sample in enumerate(batch):
+            seen = sum(window.cycles for window in windows[at * each : (at + 1) * each]) - each * self._offset
+            if seen != sample.cycles:
+                text = f"{sample.cycles} cycles by its timer and {seen} by the trigger pin"
+                self._log.add_problem(sample.number, WINDOWS, text)

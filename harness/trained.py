@@ -1,0 +1,158 @@
+"""Trained models, each trained once: from the run's folder, else from this user's cache, else from training.
+
+The cache's key is everything a training depends on: the data, the recipe, the source of `models`, and the
+versions of the libraries that compute. A change anywhere trains anew, and nothing else does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import models
+from harness import paths
+from harness.errors import KilobenchError
+from harness.jobs import Recipe
+from models.datasets import Dataset
+from models.device import DeviceModel
+from models.errors import ModelFileError
+
+SUFFIX = ".model"
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class Models:
+    """The device models of one training by number format; what cannot be had is the error that says why."""
+
+    by_numbers: dict[str, DeviceModel | KilobenchError]
+    trained: bool
+    """Whether there was anything to train."""
+
+    def get(self, numbers: str) -> DeviceModel:
+        found = self.by_numbers[numbers]
+        if isinstance(found, KilobenchError):
+            raise found
+        return found
+
+
+def obtain(
+    recipe: Recipe,
+    data: Dataset,
+    numbers: Iterable[str],
+    folder: Path,
+    progress: Callable[[str], None] | None = None,
+) -> Models:
+    """The recipe's device models, which are then in `folder` too."""
+    store = paths.cache() / "models" / key(recipe, data)
+    found: dict[str, DeviceModel | KilobenchError] = {}
+    missing = []
+    for name in numbers:
+        model = _stored(folder, recipe, name) or _kept(store, folder, recipe, name)
+        if model is None:
+            missing.append(name)
+        else:
+            found[name] = model
+    if missing:
+        for name, made in _train(recipe, data, missing, progress).items():
+            found[name] = made
+            if isinstance(made, DeviceModel):
+                _save(made, path_of(folder, recipe, name), store)
+    return Models(found, trained=bool(missing))
+
+
+def path_of(folder: Path, recipe: Recipe, numbers: str) -> Path:
+    return folder / f"{recipe.name}-{numbers}{SUFFIX}"
+
+
+def key(recipe: Recipe, data: Dataset) -> str:
+    """A name for everything that decides what training gives."""
+    digest = hashlib.sha256(json.dumps([*recipe, _environment(), data.source]).encode())
+    for part in (data.X_train, data.y_train, data.X_test, data.y_test):
+        digest.update(f"{part.dtype.str}{part.shape}".encode())
+        digest.update(part.tobytes())
+    return digest.hexdigest()[:32]
+
+
+@cache
+def _environment() -> str:
+    root = Path(models.__file__).parent
+    sources = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        content = path.read_bytes()
+        sources.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
+    libraries = [f"{name} {version(name)}" for name in LIBRARIES]
+    # Another processor may have the linear algebra library take another path, and round otherwise.
+    machine = [platform.machine(), platform.python_version()]
+    return " ".join([*libraries, *machine, sources.hexdigest()])
+
+
+def _stored(folder: Path, recipe: Recipe, numbers: str) -> DeviceModel | None:
+    """From the folder of a run that is continued; a file that is not whole is made anew."""
+    from models import modelfile
+
+    path = path_of(folder, recipe, numbers)
+    try:
+        return modelfile.load(path) if path.exists() else None
+    except ModelFileError:
+        return None
+
+
+def _kept(store: Path, folder: Path, recipe: Recipe, numbers: str) -> DeviceModel | None:
+    model = _stored(store, recipe, numbers)
+    if model is not None:
+        from models import modelfile
+
+        modelfile.save(model, path_of(folder, recipe, numbers))
+    return model
+
+
+def _train(
+    recipe: Recipe,
+    data: Dataset,
+    numbers: list[str],
+    progress: Callable[[str], None] | None,
+) -> dict[str, DeviceModel | KilobenchError]:
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    from models import training
+
+    # One thread, whatever the machine has: sums taken in another order would train another model.
+    with threadpool_limits(limits=1):
+        trained = training.train(
+            recipe.model,
+            data,
+            budget=recipe.budget,
+            seed=recipe.seed,
+            effort=recipe.effort,
+            progress=progress,
+        )
+    made: dict[str, DeviceModel | KilobenchError] = {}
+    for name in numbers:
+        try:
+            made[name] = trained.device(name)
+        except KilobenchError as error:
+            made[name] = error
+    return made
+
+
+def _save(model: DeviceModel, path: Path, store: Path) -> None:
+    """Into the run's folder, and into the cache. A cache that cannot be written costs time, not the run."""
+    from models import modelfile
+
+    modelfile.save(model, path)
+    draft = store / f".{path.name}.{os.getpid()}"
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, draft)
+        draft.replace(store / path.name)
+    except OSError:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,187 @@
+"""Does the jobs that share one training: train, build, measure; whatever happens, each has a result."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import boards, jobs, trained
+from harness.boards import Board
+from harness.build import Firmware
+from harness.errors import KilobenchError, RunFolderError, SimulatorError
+from harness.events import Event, EventFile, Kind, Listener, SampleTicker
+from harness.jobs import Figures, Job, Result
+from harness.session import Checks, Measurement, Session
+from harness.spool import SampleLog, Spool
+from harness.targets.base import Target
+from models.datasets import Dataset
+from models.device import DeviceModel
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where the jobs of a run are done."""
+
+    folder: Path
+    """Of the run."""
+    board: str
+    port: str | None
+    """Of a real board; None is the simulator."""
+    samples: int | None
+    check_scores: str
+
+    @property
+    def spool(self) -> Spool:
+        return Spool(self.folder / "parts")
+
+    @property
+    def models(self) -> Path:
+        return self.folder / "models"
+
+    @property
+    def target(self) -> str:
+        """As rows.csv names it, before there is a target to ask."""
+        return self.port or boards.load(self.board).simulator.kind
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Jobs with the same training, each with its place in the suite."""
+
+    jobs: tuple[tuple[int, Job], ...]
+
+
+def perform_elsewhere(bench: Bench, batch: Batch, parent: int) -> None:
+    """`perform` in another process than the one that listens."""
+    first = batch.jobs[0][1]
+    events = EventFile(bench.spool.folder / f"{first.name}.events", parent)
+    try:
+        perform(bench, batch, events.tell)
+    finally:
+        events.close()
+
+
+def perform(bench: Bench, batch: Batch, tell: Listener) -> None:
+    """Every job of the batch ends with a result in the spool, be it only why there are no figures."""
+    todo = [(place, job) for place, job in batch.jobs if bench.spool.result(job) is None]
+    if not todo:
+        return
+    tell(Event(Kind.STARTED, todo[0][0], todo[0][1].name))
+    try:
+        data, models = _obtain(bench, todo, tell)
+    except RunFolderError:
+        raise
+    except Exception as error:
+        for _, job in todo:
+            bench.spool.finish(job, _failed(bench, job, error))
+        return
+    for place, job in todo:
+        tell(Event(Kind.TRAINED, place, job.name, note="trained" if models.trained else "trained before"))
+        try:
+            model = models.get(job.numbers)
+            result = _measure(bench, place, job, data=data, model=model, tell=tell)
+        except RunFolderError:
+            raise  # nothing can be stored, so nothing more can be measured
+        except Exception as error:
+            result = _failed(bench, job, error)
+        bench.spool.finish(job, result)
+
+
+def _obtain(bench: Bench, todo: list[tuple[int, Job]], tell: Listener) -> tuple[Dataset, trained.Models]:
+    from models import datasets
+
+    place, first = todo[0]
+
+    def progress(text: str) -> None:
+        tell(Event(Kind.TRAINING, place, first.name, note=text))
+
+    data = datasets.load(first.dataset)
+    numbers = [job.numbers for _, job in todo]
+    return data, trained.obtain(first.recipe, data, numbers, bench.models, progress)
+
+
+def _measure(
+    bench: Bench, place: int, job: Job, *, data: Dataset, model: DeviceModel, tell: Listener
+) -> Result:
+    from harness.build import build
+
+    board = boards.load(bench.board)
+    firmware = build(model, board)
+    tell(Event(Kind.BUILT, place, job.name, note=f"{firmware.flash_total} bytes"))
+    X, y = data.X_test[: bench.samples], data.y_test[: bench.samples]
+    checks = Checks.named(bench.check_scores, len(X))
+    ticker = SampleTicker(tell, place, job.name, len(X))
+    target = make_target(board, firmware, bench.port)
+    try:
+        with SampleLog(bench.spool, job) as log:
+            measurement = Session(target, model, log).run(X, y, checks, ticker)
+    finally:
+        target.close()
+    return _result(job, board, firmware, model, measurement)
+
+
+def make_target(board: Board, firmware: Firmware, port: str | None) -> Target:
+    """A board that runs the firmware: simulated, or on a port, where it is uploaded first."""
+    if port is not None:
+        from harness.targets.serialport import SerialTarget
+        from harness.upload import upload
+
+        upload(firmware, port)
+        return SerialTarget(board, port)
+    kinds: dict[str, Callable[[Board, Firmware], Target]] = {"simavr": _simavr}
+    if board.simulator.kind not in kinds:
+        raise SimulatorError(
+            f"There is no simulator {board.simulator.kind!r} for the {board.title}.",
+            "Connect the board and name its port.",
+        )
+    return kinds[board.simulator.kind](board, firmware)
+
+
+def _simavr(board: Board, firmware: Firmware) -> Target:
+    from harness.targets.simavr import SimavrTarget
+
+    return SimavrTarget(board, firmware.elf)
+
+
+def _result(
+    job: Job, board: Board, firmware: Firmware, model: DeviceModel, measurement: Measurement
+) -> Result:
+    facts = measurement.facts
+    figures = Figures(
+        target=facts.target,
+        flash_model=firmware.flash_model,
+        flash_total=firmware.flash_total,
+        ram_static=firmware.ram_static,
+        paper_bytes=model.paper_bytes,
+    )
+    row = jobs.measured(
+        job,
+        board,
+        figures,
+        measurement.samples,
+        stack_peak=facts.stack_peak,
+        problems=measurement.problems,
+    )
+    about = {
+        "compiler": firmware.compiler,
+        "flags": firmware.flags,
+        "streaming": firmware.streaming,
+        "model_hash": model.digest.hex(),
+        "timing": facts.timing,
+        "simulator": facts.version,
+        "overruns": facts.overruns,
+        "resent": measurement.resent,
+        "restarts": measurement.restarts,
+        "training": {key: model.info[key] for key in sorted(model.info)},
+    }
+    return Result(row, about)
+
+
+def _failed(bench: Bench, job: Job, error: Exception) -> Result:
+    row = jobs.unmeasured(job, bench.target, error)
+    if isinstance(error, KilobenchError):
+        return Result(row)
+    # A defect of ours must not end a night's run; what is needed to find it is kept.
+    return Result(row, {"traceback": traceback.format_exception(error)})
