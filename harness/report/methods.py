@@ -2,33 +2,145 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.report import tables
-from harness.report.rundata import Run
+from harness.boards import Board
+from harness.report import numbers
+from harness.report.rundata import Run, board_type
 
 
 def title(run: Run) -> str:
     """Which suite on which board, real or simulated."""
-    panels = run.panels()
-    boards = list(dict.fromkeys(panel.limits.title if panel.limits else panel.board for panel in panels))
-    suite = str(run.about.get("suite", "run"))
-    simulated = " (simulated)" if any(row.target == "simavr" for row in run.rows) else ""
-    return f"{suite} on {', '.join(boards)}{simulated}" if boards else suite
+    return f"{run.about.get('suite', 'A run')} on {_place(run)}"
 
 
 def list_all(run: Run) -> list[tuple[str, str]]:
     """Terms and what they were in this run; what run.json does not tell is left out."""
     about = run.about
-    board = next((panel.limits for panel in run.panels() if panel.limits), None)
-    entries: list[tuple[str, Any]] = [("suite", about.get("suite"))]
-    if board:
-        mhz = f"{board.clock_hz / 1e6:g} MHz"
-        entries.append(("board", f"{board.title}, {board.mcu} at {mhz}"))
-    entries += [
-        ("prediction time", "compute only"),
-        ("energy", tables.energy_kind(run.measured)),
-        ("compiler", about.get("compiler")),
-        ("flags", about.get("flags")),
+    board = board_type(str(about.get("board", "")))
+    entries = [
+        ("suite", f"{about.get('suite')}: {about['title']}" if about.get("title") else ""),
+        ("board", _board(board) if board else str(about.get("board", ""))),
+        ("runs on", _target(run)),
+        ("prediction time", f"Compute only, without the waiting for serial bytes. {_timing(run)}".strip()),
+        ("energy", _energy(run, board)),
+        ("model size", "Flash bytes of values, indices, tables and scales."),
+        ("papers’ size", "4 bytes a parameter, and 4 more for the index of a sparse one."),
+        ("compiler", _distinct(run, "compiler")),
+        ("flags", _distinct(run, "flags")),
+        ("features", _features(run)),
+        ("test samples", _samples(run)),
+        ("training", _training(about)),
+        ("link", _link(run)),
+        ("versions", ", ".join(f"{name} {version}" for name, version in _table(about, "versions").items())),
+        ("source", _source(about)),
+        ("host", _host(about)),
+        ("time", " to ".join(str(about[key]) for key in ("started", "finished") if key in about)),
     ]
-    return [(term, str(text)) for term, text in entries if text]
+    return [(term, text) for term, text in entries if text]
+
+
+def _place(run: Run) -> str:
+    name = str(run.about.get("board", "an unknown board"))
+    board = board_type(name)
+    simulated = board is not None and run.about.get("target") == board.simulator.kind
+    return f"{board.title if board else name}{' (simulated)' if simulated else ''}"
+
+
+def _table(about: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = about.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _jobs(run: Run, key: str) -> Iterator[Any]:
+    """What each job that was measured has under that key."""
+    for job in _table(run.about, "jobs").values():
+        if isinstance(job, dict) and job.get(key) not in (None, ""):
+            yield job[key]
+
+
+def _distinct(run: Run, key: str) -> str:
+    """Usually one for the whole run; all of them where jobs differ."""
+    return "; ".join(dict.fromkeys(str(value) for value in _jobs(run, key)))
+
+
+def _board(board: Board) -> str:
+    flash, ram = numbers.of_bytes(board.flash_bytes), numbers.of_bytes(board.ram_bytes)
+    clock = f"{board.clock_hz / 1e6:g}{numbers.THIN}MHz"
+    return f"{board.title}: {board.mcu} at {clock}, {flash} of flash, {ram} of RAM."
+
+
+def _target(run: Run) -> str:
+    target = str(run.about.get("target", ""))
+    simulator = _distinct(run, "simulator")
+    return f"{target}, {simulator}" if simulator and simulator != target else target
+
+
+def _timing(run: Run) -> str:
+    timing = _distinct(run, "timing")
+    if "simulated" in timing:
+        return f"Timing is {timing}: the device counts with its own timer, and the trigger pin confirms it."
+    return f"Timing: {timing}." if timing else ""
+
+
+def _energy(run: Run, board: Board | None) -> str:
+    kinds = {row.energy_kind for row in run.measured if row.energy_kind}
+    if kinds == {"modelled"} and board:
+        power = board.power
+        figures = f"{power.volts:g}{numbers.THIN}V × {power.active_mA:g}{numbers.THIN}mA"
+        return f"Modelled, not measured: time × {figures} ({power.source.rstrip('.')})."
+    return ", ".join(sorted(kinds)).capitalize()
+
+
+def _features(run: Run) -> str:
+    streaming = list(_jobs(run, "streaming"))
+    if not streaming:
+        return ""
+    if not any(streaming):
+        return "The whole vector is kept in RAM before a prediction."
+    if all(streaming):
+        return "Folded in as they come, so that no vector is kept."
+    return f"Kept in RAM in {streaming.count(False)} jobs, folded in as they come in {streaming.count(True)}."
+
+
+def _samples(run: Run) -> str:
+    limit = _table(run.about, "definition").get("samples")
+    return f"The first {numbers.count(limit)} of each test set." if limit else "The whole of each test set."
+
+
+def _training(about: Mapping[str, Any]) -> str:
+    effort = _table(about, "definition").get("effort")
+    seeds = about.get("seeds")
+    told = [
+        f"effort {effort}" if effort else "",
+        f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+        if isinstance(seeds, list)
+        else "",
+        "shapes chosen on a validation part of the training data",
+    ]
+    text = ", ".join(part for part in told if part)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _link(run: Run) -> str:
+    counts = {key: sum(_jobs(run, key)) for key in ("resent", "restarts", "overruns")}
+    if not any(counts.values()):
+        return "Nothing had to be sent again."
+    return (
+        f"{counts['resent']} frames sent again, {counts['overruns']} bytes lost by the receiver, "
+        f"{counts['restarts']} restarts; no sample is counted twice."
+    )
+
+
+def _source(about: Mapping[str, Any]) -> str:
+    git = _table(about, "git")
+    if not git.get("commit"):
+        return ""
+    changed = ", with changes that are not committed" if git.get("dirty") else ""
+    return f"commit {str(git['commit'])[:12]}{changed}"
+
+
+def _host(about: Mapping[str, Any]) -> str:
+    host = _table(about, "host")
+    return f"{host['system']}, {host.get('cpus')} processors" if host.get("system") else ""

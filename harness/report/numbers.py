@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 THIN = "\u202f"
 """Narrow no-break space, between groups of three and before a unit."""
 
@@ -17,7 +15,8 @@ def significant(value: float, digits: int = 3) -> str:
     """So many significant digits, never in exponents, and no digits invented for large numbers."""
     if value == 0:
         return "0"
-    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])  # after rounding: 9.996 has that of 10.0
+    places = max(0, digits - 1 - exponent)
     return count(value) if places == 0 else f"{value:.{places}f}"
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from typing import Any
 from harness.boards import Board
 from harness.boards import load as load_board
 from harness.errors import KilobenchError, RunFolderError
+from harness.jobs import KEY_COLUMNS
 from harness.stats import fraction_interval
+from harness.store import SAMPLE_COLUMNS, SCHEMA
 
 TITLES = {
     "protonn": "ProtoNN",
@@ -140,7 +143,7 @@ class Run:
         for row in self.measured:
             groups.setdefault((row.dataset, row.board), []).append(row)
         return [
-            Panel(dataset, board, tuple(rows), _known(board)) for (dataset, board), rows in groups.items()
+            Panel(dataset, board, tuple(rows), board_type(board)) for (dataset, board), rows in groups.items()
         ]
 
 
@@ -155,13 +158,16 @@ def read(folder: Path) -> Run:
             raise RunFolderError(
                 f"{folder} holds no run: {name} is missing.", "Give the folder that `kilobench run` wrote."
             )
+    about = _about(folder / "run.json")
     notes: list[str] = []
     rows = tuple(_row(cells, folder) for cells in _lines(folder / "rows.csv", COLUMNS, notes))
     if not rows:
         raise RunFolderError(
             f"The run in {folder} has no finished job yet.", "Complete it with `kilobench run … --resume`."
         )
-    return Run(folder, _about(folder / "run.json"), rows, tuple(notes))
+    if "finished" not in about:
+        notes.append("The run is not complete; `kilobench run … --resume` takes it up again.")
+    return Run(folder, about, rows, (*notes, *_retrace(folder / "samples.csv", rows)))
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -171,7 +177,34 @@ def _about(path: Path) -> dict[str, Any]:
         raise RunFolderError(f"{path} cannot be read: {error}.", "Run the suite again.") from error
     if not isinstance(about, dict):
         raise RunFolderError(f"{path} is not a run's description.", "Run the suite again.")
+    if about.get("schema") != SCHEMA:
+        raise RunFolderError(
+            f"{path} is of schema {about.get('schema')!r}, and this version of kilobench knows {SCHEMA}.",
+            "Report it with the version that made it, or run the suite again.",
+        )
     return about
+
+
+def _retrace(path: Path, rows: Sequence[Row]) -> list[str]:
+    """Counts every sample again: the accuracy in a row must be that of its samples."""
+    if not path.is_file():
+        return ["samples.csv is missing, so that the figures cannot be traced back to samples."]
+    notes: list[str] = []
+    right: Counter[tuple[str, ...]] = Counter()
+    total: Counter[tuple[str, ...]] = Counter()
+    for cells in _lines(path, SAMPLE_COLUMNS, notes):
+        key = tuple(cells[column] for column in KEY_COLUMNS)
+        total[key] += 1
+        right[key] += cells["label"] == cells["device_class"]
+    for row in rows:
+        key = (row.board, row.dataset, row.model, row.numbers, str(row.budget))
+        told = round((row.accuracy or 0) * (row.n_samples or 0)), row.n_samples
+        if row.measured and told != (right[key], total[key]):
+            notes.append(
+                f"{row.dataset}, {row.title}: rows.csv has {told[0]} of {told[1]} samples right, "
+                f"samples.csv {right[key]} of {total[key]}."
+            )
+    return notes
 
 
 def _lines(path: Path, columns: tuple[str, ...], notes: list[str]) -> Iterator[dict[str, str]]:
@@ -215,7 +248,8 @@ def _row(cells: dict[str, str], folder: Path) -> Row:
     return Row(**values)
 
 
-def _known(name: str) -> Board | None:
+def board_type(name: str) -> Board | None:
+    """The board of that name, or None where this version has none."""
     try:
         return load_board(name)
     except KilobenchError:

@@ -36,7 +36,7 @@ def draw(area: Area, panel: Panel) -> None:
     _scales(axes, rows, published)
     for row in rows:
         _point(axes, row)
-    for curve in _curves(published):
+    for curve in curves(published):
         sizes, accuracies = zip(*map(_where, curve), strict=True)
         axes.plot(sizes, accuracies, "-", color=theme.MUTED.light, lw=0.8, alpha=0.5, zorder=1)
         axes.plot(
@@ -63,7 +63,7 @@ def _where(item: Published) -> tuple[float, float]:
     return item.size or 0.0, 100 * (item.accuracy or 0.0)
 
 
-def _curves(published: list[Published]) -> list[list[Published]]:
+def curves(published: list[Published]) -> list[list[Published]]:
     """A method's points in the order of their size; a method is named once, at its last."""
     curves: dict[str, list[Published]] = {}
     for item in sorted(published, key=lambda item: item.size or 0.0):

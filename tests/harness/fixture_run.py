@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.report.rundata import COLUMNS
+from harness.jobs import KEY_COLUMNS, ROW_COLUMNS
+from harness.store import SAMPLE_COLUMNS, SCHEMA
 
 CLOCK_HZ = 16_000_000
 SHAPES: dict[tuple[str, str, str], tuple[int, float, int]] = {
@@ -63,7 +65,7 @@ def row(dataset: str, model: str, numbers: str, **changes: Any) -> dict[str, Any
 
 def skipped(dataset: str, model: str, numbers: str, reason: str) -> dict[str, Any]:
     """A line for a job that was not measured, with why."""
-    blank = dict.fromkeys(COLUMNS, "")
+    blank = dict.fromkeys(ROW_COLUMNS, "")
     known = {"board": "uno", "target": "simavr", "dataset": dataset, "model": model, "numbers": numbers}
     return {**blank, **known, "budget": 16384, "status": "skipped", "reason": reason}
 
@@ -74,23 +76,60 @@ def rows(*, usps: bool = False) -> list[dict[str, Any]]:
 
 
 def write(folder: Path, lines: list[dict[str, Any]], **about: Any) -> Path:
-    """A run folder with these lines in rows.csv."""
+    """A run folder with these lines in rows.csv, and as many samples of each as it tells."""
     folder.mkdir(parents=True, exist_ok=True)
+    measured = {
+        "compiler": "avr-gcc 5.4.0",
+        "flags": "-std=c11 -mmcu=atmega328p -O2",
+        "streaming": False,
+        "timing": "cycle-exact (simulated)",
+        "simulator": "simavr 1.6",
+        "overruns": 0,
+        "resent": 0,
+        "restarts": 0,
+    }
     described = {
-        "schema": 1,
+        "schema": SCHEMA,
         "suite": "quick",
+        "title": "Small datasets, integer and float firmware",
+        "definition": {"effort": "normal", "samples": None},
         "board": "uno",
         "target": "simavr",
-        "versions": {"kilobench": "0.1.0", "python": "3.11.2", "numpy": "2.4.6", "simavr": "1.6"},
-        "compiler": "avr-gcc (GCC) 5.4.0",
-        "flags": "-O2 -std=c11 -flto",
-        "git": {"commit": "0123456789abcdef", "dirty": False},
         "seeds": [0],
+        "versions": {"python": "3.11.2", "kilobench": "0.1.0", "numpy": "2.4.6"},
+        "git": {"commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False},
+        "host": {"system": "Linux", "machine": "x86_64", "cpus": 2},
+        "started": "2026-01-01T00:00:00+00:00",
+        "finished": "2026-01-01T00:01:00+00:00",
+        "jobs": {str(number): measured for number in range(len(lines))},
         **about,
     }
     (folder / "run.json").write_text(json.dumps(described, indent=2), encoding="utf8")
-    with (folder / "rows.csv").open("w", encoding="utf8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+    _write_csv(folder / "rows.csv", ROW_COLUMNS, lines)
+    _write_csv(
+        folder / "samples.csv", SAMPLE_COLUMNS, [sample for line in lines for sample in _samples(line)]
+    )
+    return folder
+
+
+def _samples(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """As many right ones as the accuracy says, then wrong ones."""
+    total = int(line["n_samples"] or 0)
+    right = round(float(line["accuracy"] or 0) * total)
+    for number in range(total):
+        answer = "1" if number < right else "0"
+        yield {
+            **{column: line[column] for column in KEY_COLUMNS},
+            "sample": number,
+            "label": "1",
+            "device_class": answer,
+            "host_class": answer,
+            "cycles": line["cycles_median"],
+        }
+
+
+def _write_csv(path: Path, columns: tuple[str, ...], lines: list[dict[str, Any]]) -> None:
+    with path.open("w", encoding="utf8", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
-    return folder
