@@ -1,4 +1,4 @@
-"""A board simulated by simavr, in a process of its own: simavr is GPL, and nothing of it is linked in here."""
+"""A board simulated by simavr, in its own process: simavr is GPL, and nothing of it is linked in here."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SimavrTarget:
         self.close()
 
     def open(self) -> SerialBase:
-        """Start the board and open its port; if only the port was closed, opening it restarts the firmware."""
+        """Start the board and open its port; if only the port was closed, opening restarts the firmware."""
         if self._process is None:
             self._start()
         if self._port is None or not self._port.is_open:

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <simavr/avr_ioport.h>
-
 #include "image.h"
 
 /* Exported by libsimavr, declared only in a header it does not install. */
@@ -56,11 +54,8 @@ static void on_log(avr_t *logging, const int level, const char *format, va_list 
 
 /* ---- what is watched ---- */
 
-static void on_trigger(avr_irq_t *irq, uint32_t value, void *param)
+static void set_trigger(struct board *b, bool high)
 {
-    struct board *b = param;
-    (void)irq;
-    bool high = (value & 1) && (b->avr->data[b->trigger_ddr] & b->trigger_mask);
     if (high == b->trigger_high)
         return;
     b->trigger_high = high;
@@ -71,6 +66,21 @@ static void on_trigger(avr_irq_t *irq, uint32_t value, void *param)
         b->opened.slept = b->slept - b->opened.slept;
         bytes_append(&b->windows, &b->opened, sizeof b->opened);
     }
+}
+
+static void on_pin(avr_irq_t *irq, uint32_t value, void *param)
+{
+    struct board *b = param;
+    (void)irq;
+    set_trigger(b, (value & 1) && (b->avr->data[b->trigger->r_ddr] & b->trigger_mask));
+}
+
+/* A pull-up makes the level of an input, but nobody drives it. */
+static void on_direction(avr_irq_t *irq, uint32_t value, void *param)
+{
+    struct board *b = param;
+    (void)irq;
+    set_trigger(b, value & b->avr->data[b->trigger->r_port] & b->trigger_mask);
 }
 
 /* Called for every push, pop, call and return, so only one half of SP is watched. Firmware writes SPH first, so the
@@ -143,9 +153,9 @@ static void execute(struct board *b)
         fault(b, "the program left the flash");
         return;
     }
-    avr->pc = next;
     if (avr->state == cpu_Sleeping)
         fall_asleep(b);
+    avr->pc = next;
     if (avr->interrupt_state < 0) /* simavr counts down from SEI and RETI: one more instruction comes first */
         avr_service_interrupts(avr);
 }
@@ -239,9 +249,10 @@ static bool attach_trigger(struct board *b, const char *name)
         return false;
     for (avr_io_t *io = b->avr->io_port; io; io = io->next)
         if (!strcmp(io->kind, "port") && ((avr_ioport_t *)io)->name == port) {
-            b->trigger_ddr = ((avr_ioport_t *)io)->r_ddr;
+            b->trigger = (avr_ioport_t *)io;
             b->trigger_mask = (uint8_t)(1 << bit);
-            avr_irq_register_notify(io->irq + bit, on_trigger, b);
+            avr_irq_register_notify(io->irq + bit, on_pin, b);
+            avr_irq_register_notify(io->irq + IOPORT_IRQ_DIRECTION_ALL, on_direction, b);
             return true;
         }
     return false;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <simavr/avr_ioport.h>
 #include <simavr/sim_avr.h>
 
 #include "bytes.h"
@@ -30,7 +31,7 @@ struct board {
     bool asleep, expired, dtr;
     uint64_t end; /* of the run that is under way, else 0 */
 
-    avr_io_addr_t trigger_ddr;
+    const avr_ioport_t *trigger;
     uint8_t trigger_mask;
     bool trigger_high;
     struct window opened;

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
-#include <libgen.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -234,14 +233,13 @@ int main(int count, char **words)
 {
     if (count == 2 && !strcmp(words[1], "prove"))
         return skips_one_word() ? 0 : WRONG_PATTERN;
-    if (count != 9) {
+    if (count != 9 || words[3][0] != '/') {
         fputs("usage: avrboard FD PARENT SOCKET MCU HZ ELF UART TRIGGER\n", stderr);
         return 2;
     }
     parent = atoi(words[2]);
     snprintf(socket_path, sizeof socket_path, "%s", words[3]);
-    snprintf(socket_folder, sizeof socket_folder, "%s", words[3]);
-    memmove(socket_folder, dirname(socket_folder), strlen(dirname(socket_folder)) + 1);
+    snprintf(socket_folder, sizeof socket_folder, "%.*s", (int)(strrchr(words[3], '/') - words[3]), words[3]);
     stay_with_parent();
     elf = words[6];
     for (int i = 0; i < MOST_CLIENTS; i++)

@@ -21,13 +21,13 @@ CREEP = 100e-6
 class Serial(SerialBase):
     """A port whose clock is the device's.
 
-    Simulated time passes only while the host waits, so results are the same to the cycle in every run, however
-    busy the host is. `timeout` and `now()` are simulated seconds.
+    Simulated time passes only while the host waits, so results are the same to the cycle in every run,
+    however busy the host is. `timeout` and `now()` are simulated seconds.
 
     - `write` keeps the bytes; they go out when the host next waits: in `flush`, `read` or `in_waiting`.
     - `flush` sends them and lets the device work on by itself, until its answer is complete but for at most
-      `RUN_AHEAD`. It does not wait: the host can do something else, and `read` collects. What is written after
-      a `flush` goes on the line after that, in order, so this is as deterministic as waiting.
+      `RUN_AHEAD`. It does not wait: the host can do something else, and `read` collects. What is written
+      after a `flush` goes on the line after that, in order, so this is as deterministic as waiting.
     - `read` waits for the bytes asked for. An answer that has begun comes whole, as through a USB bridge, and
       what is left over serves the next `read` without a question to the simulator.
     - `in_waiting` lets a little time pass when nothing is there, so that loops around it end.
