@@ -54,7 +54,8 @@ class SerialTarget:
             self._port.reset_input_buffer()  # type: ignore[attr-defined]  # the stubs lack it
             self._port.dtr = True
         except (SerialException, OSError) as error:
-            raise explain(self._url, error) from error
+            if getattr(error, "errno", None) not in (errno.ENOTTY, errno.EINVAL):  # a line without DTR
+                raise explain(self._url, error) from error
 
     def windows(self) -> list[Window]:
         """The pin is for a logic analyser or a power meter; nobody sees it here."""
