@@ -19,19 +19,18 @@ def start(
     labels: npt.NDArray[np.int64],
     classes: int,
     *,
-    dimensions: int,
+    W: Array,
     prototypes: int,
     gamma: float,
     rng: np.random.Generator,
 ) -> Params:
-    """W, B and Z in units where γ is 1, for samples x (n, d) with class indices.
+    """W, B and Z in units where γ is 1, for samples x (n, d) with class indices and a first projection W.
 
     `gamma` is γ times the median distance of a sample to its nearest prototype: 1 makes neighbouring
     prototypes overlap.
     """
     some = rng.permutation(len(x))[:SAMPLES]
     x, labels = x[some], labels[some]
-    W = principal_directions(x, dimensions, rng)
     z = x @ W.T
     B, owners = class_centres(z, labels, classes, prototypes, rng)
     nearest = np.sqrt(squared_distances(z[:1000], B).min(axis=1))
@@ -43,6 +42,16 @@ def start(
     else:
         Z[owners, np.arange(len(B))] = LABEL_SCORE
     return {"W": W * scale, "B": B * scale, "Z": Z}
+
+
+def projection(kind: str, x: Array, dimensions: int, rng: np.random.Generator) -> Array:
+    """A first W: "pca" follows the data, "random" is Gaussian."""
+    if kind == "pca":
+        return principal_directions(x[rng.permutation(len(x))[:SAMPLES]], dimensions, rng)
+    if kind == "random":
+        gaussian = rng.normal(size=(dimensions, x.shape[1])) / np.sqrt(x.shape[1])
+        return np.asarray(gaussian, dtype=np.float32)
+    raise ValueError(f"init is {kind!r}; it must be auto, pca or random.")
 
 
 def principal_directions(x: Array, dimensions: int, rng: np.random.Generator) -> Array:

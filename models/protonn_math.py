@@ -8,12 +8,16 @@ has a gradient, |Wx|² cancels, and what is left is a softmax over 2·b_j·z - |
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from models.device import Array
-from models.optim import Params, fake_quantize, logistic_loss, quantize, softmax, softmax_loss
+from models.optim import Params, fake_quantize, quantize, softmax
+
+Loss = Callable[[Array, Array], tuple[float, Array]]
+"""Mean loss of scores (n, k) against targets (n, k), and its gradient in the scores."""
 
 SIXTEENTHS = 16.0 * float(np.log2(np.e))
 """A squared distance of 1 lowers the similarity by so many sixteenths of an octave, the device's unit."""
@@ -80,8 +84,10 @@ def scores(params: Params, x: Array) -> Array:
     return np.asarray(similarities(x @ params["W"].T, params["B"]) @ params["Z"].T)
 
 
-def gradients(params: Params, x: Array, targets: Array, grid: Grid | None = None) -> tuple[float, Params]:
-    """Mean cross-entropy and its gradients.
+def gradients(
+    params: Params, x: Array, targets: Array, loss_of: Loss, grid: Grid | None = None
+) -> tuple[float, Params]:
+    """The mean loss and its gradients.
 
     With a grid, the forward pass computes with what the device would see, and the gradient is passed straight
     through every rounding.
@@ -92,8 +98,7 @@ def gradients(params: Params, x: Array, targets: Array, grid: Grid | None = None
     if grid:
         z = fake_quantize(z, grid.z_step)
     s = similarities(z, B)
-    found = s @ Z.T
-    loss, slope = (logistic_loss if Z.shape[0] == 1 else softmax_loss)(found, targets)
+    loss, slope = loss_of(s @ Z.T, targets)
     to_s = slope @ Z
     to_exponent = s * (to_s - np.sum(s * to_s, axis=1, keepdims=True))
     return loss, {

@@ -2,48 +2,72 @@
 
 The bytes are shared between the projection W and the prototypes with their scores; a shape is how many
 dimensions and which share goes to W. What the prototypes leave is filled with as many weights of W as fit.
+First comes the usual choice of everything, then what differs from it in one respect, then in two.
 """
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 from models.arithmetic import EXP_TABLE
+from models.device import CONSTANT_BYTES
+from models.protonn_train import usual_batch, usual_decay
 from models.search import Task
 
-OVERHEAD = EXP_TABLE.nbytes + 8
-EPOCHS = {"fast": 60, "normal": 100, "best": 200}
-SHARES = (0.6, 0.45, 0.75, 0.3)
-"""Shares of the bytes that go to W."""
+OVERHEAD = EXP_TABLE.nbytes + 2 * CONSTANT_BYTES
+STEPS = {"fast": 2500, "normal": 6000, "best": 12000}
+EPOCHS = {"fast": (12, 60), "normal": (20, 120), "best": (30, 250)}
+"""Fewest and most epochs; in between, as many as make STEPS."""
+BYTES_PER_SQUARE = 6
+"""The usual number of dimensions is the square root of so many times fewer than the bytes."""
+SHIFTS_FROM = 3000
+"""Bytes from which a model has room for what moved images teach; smaller ones lose by it."""
+
+Choice = dict[str, float]
+USUAL: Choice = {"dimensions": 1.0, "share": 0.65, "decay": 1.0, "rate": 0.01, "other_shifts": 0.0}
+CHANGES: tuple[Choice, ...] = (
+    {"other_shifts": 1.0},
+    {"dimensions": 1.4},
+    {"decay": 0.3},
+    {"share": 0.5},
+    {"dimensions": 0.7},
+    {"share": 0.8},
+    {"rate": 0.02},
+    {"decay": 0.1},
+)
 
 
 def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
     """Parameters of ProtoNNClassifier."""
+    changes = [c for c in CHANGES if task.image or "other_shifts" not in c]
+    choices = [USUAL, *({**USUAL, **c} for c in changes)]
+    choices += [{**USUAL, **a, **b} for a, b in combinations(changes, 2) if not a.keys() & b.keys()]
     found: list[dict[str, Any]] = []
-    for decay in (4.0, 1.0):
-        for share in SHARES:
-            for dimensions in _dimensions(task, budget):
-                shape = _shape(task, budget, dimensions, share)
-                if shape and not any(_same(shape, other, decay) for other in found):
-                    found.append({**shape, "budget": budget, "epochs": EPOCHS[effort], "weight_decay": decay})
+    for choice in choices:
+        params = _params(task, budget, effort, choice)
+        if params is not None and params not in found:
+            found.append(params)
     return found
 
 
-def _dimensions(task: Task, budget: int) -> list[int]:
-    middle = (budget / 12) ** 0.5
-    sizes = [round(middle * factor) for factor in (1.0, 0.7, 1.4)]
-    return [size for size in dict.fromkeys(sizes) if 2 <= size <= 2 * task.n_features]
-
-
-def _shape(task: Task, budget: int, dimensions: int, share: float) -> dict[str, Any] | None:
-    dense = dimensions * task.n_features
-    for_w = min(share * (budget - OVERHEAD), dense)
+def _params(task: Task, budget: int, effort: str, choice: Choice) -> dict[str, Any] | None:
+    dimensions = round((budget / BYTES_PER_SQUARE) ** 0.5 * choice["dimensions"])
+    dimensions = max(2, min(dimensions, round(1.5 * task.n_features * choice["dimensions"])))
+    for_w = min(choice["share"] * (budget - OVERHEAD), dimensions * task.n_features)
     prototypes = int((budget - OVERHEAD - for_w) // (dimensions + task.n_scores))
     prototypes = min(prototypes, task.n_samples // 4)
     if prototypes < task.n_classes:
         return None
-    return {"projection_dim": dimensions, "n_prototypes": prototypes}
-
-
-def _same(shape: dict[str, Any], other: dict[str, Any], decay: float) -> bool:
-    return bool(other["weight_decay"] == decay) and all(other[key] == value for key, value in shape.items())
+    shifts = task.image is not None and (budget >= SHIFTS_FROM) != bool(choice["other_shifts"])
+    low, high = EPOCHS[effort]
+    wanted = round(STEPS[effort] * usual_batch(task.n_samples) / task.n_samples)
+    return {
+        "projection_dim": dimensions,
+        "n_prototypes": prototypes,
+        "budget": budget,
+        "epochs": max(low, min(wanted, high)),
+        "weight_decay": usual_decay(task.n_features) * choice["decay"],
+        "learning_rate": choice["rate"],
+        "image_shape": task.image if shifts else None,
+    }

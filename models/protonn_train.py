@@ -1,8 +1,8 @@
 """ProtoNN's default solver: all three matrices at once, for the integers of the device.
 
-Adam on the cross-entropy, a one-cycle learning rate, weight decay on W (which keeps the kernel wide and the
-integers' range short), magnitude pruning of W along a cubic schedule, the later epochs with the device's
-rounding in the forward pass, and an average over the last steps.
+Adam, by default on the cross-entropy, with a one-cycle learning rate and weight decay on W (which keeps the
+kernel wide and the integers' range short), magnitude pruning of W along a cubic schedule, the later epochs
+with the device's rounding in the forward pass, and an average over the last steps.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import numpy as np
 from models import protonn_math
 from models.device import Array
 from models.optim import Adam, Average, Params, cubic_density, largest, minibatches, one_cycle
-from models.protonn_math import Grid
+from models.protonn_math import Grid, Loss
 
-Afford = Callable[[Array], int]
-"""How many weights of a W (by magnitude) the byte budget has room for."""
+Afford = Callable[[Params], dict[str, int]]
+"""How many entries of which matrices may stay, the largest; those not named are never pruned."""
+Augment = Callable[[Array, np.random.Generator], Array]
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,11 @@ def train(
     params: Params,
     *,
     x_unit: float,
+    loss_of: Loss,
     afford: Afford,
     recipe: Recipe,
     rng: np.random.Generator,
-    augment: Callable[[Array, np.random.Generator], Array] | None = None,
+    augment: Augment | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> Learned:
     """Train `params` in place on samples x (n, d) and targets (n, scores).
@@ -66,28 +68,25 @@ def train(
     batches = max(1, round(len(x) / recipe.batch_size))
     total = recipe.epochs * batches
     step, loss, epoch = 0, float("nan"), 0
-    mask: Array = np.ones(params["W"].shape, dtype=bool)
+    masks: Params = {}
     grid: Grid | None = None
     average: Average | None = None
     try:
         for epoch in range(1, recipe.epochs + 1):
-            keep = afford(params["W"])
+            keep = afford(params)
             for chosen in minibatches(len(x), recipe.batch_size, rng):
                 now = step / total
-                if keep < mask.size:
-                    density = cubic_density(
-                        now, keep / mask.size, begin=recipe.prune_from, end=recipe.prune_until
-                    )
-                    if step % PRUNE_EVERY == 0:
-                        mask = largest(params["W"], int(np.ceil(density * mask.size)))
+                if step % PRUNE_EVERY == 0:
+                    masks = _masks(params, keep, now, recipe)
                 if grid is None and now >= recipe.quantize_from:
                     grid = _grid(params, x, x_unit, recipe)
                 batch = x[chosen] if augment is None else augment(x[chosen], rng)
-                loss, grads = protonn_math.gradients(params, batch, targets[chosen], grid)
+                loss, grads = protonn_math.gradients(params, batch, targets[chosen], loss_of, grid)
                 rate = one_cycle(now, recipe.learning_rate)
                 params["W"] *= 1.0 - rate * recipe.weight_decay
                 adam.step(grads, rate)
-                params["W"] *= mask
+                for name, mask in masks.items():
+                    params[name] *= mask
                 if now >= recipe.average_from:
                     average = average or Average(params, horizon=total * AVERAGE_SHARE)
                     average.update(params)
@@ -97,14 +96,35 @@ def train(
     except KeyboardInterrupt:
         pass
     final = average.values if average else params
-    final["W"] = final["W"] * largest(final["W"], afford(final["W"]))
+    for name, count in afford(final).items():
+        final[name] = final[name] * largest(final[name], count)
     return Learned(final, grid or _grid(final, x, x_unit, recipe), loss, epoch)
+
+
+def usual_batch(n: int) -> int:
+    """Larger data take larger batches: beyond a few thousand, more steps only add noise."""
+    return int(np.clip(n // 90, 128, 512))
+
+
+def usual_decay(features: int) -> float:
+    """Few features need larger weights to move a sample as far, so their weights may decay less."""
+    return min(4.0, features / 16)
 
 
 PRUNE_EVERY = 10
 """Steps between prunings: sorting W costs as much as a step."""
 AVERAGE_SHARE = 0.05
 """The averaging horizon, as a share of all steps."""
+
+
+def _masks(params: Params, keep: dict[str, int], now: float, recipe: Recipe) -> Params:
+    masks: Params = {}
+    for name, count in keep.items():
+        size = params[name].size
+        if count < size:
+            density = cubic_density(now, count / size, begin=recipe.prune_from, end=recipe.prune_until)
+            masks[name] = largest(params[name], int(np.ceil(density * size)))
+    return masks
 
 
 def _grid(params: Params, x: Array, x_unit: float, recipe: Recipe) -> Grid:

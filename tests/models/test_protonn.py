@@ -9,7 +9,7 @@ from sklearn.datasets import make_moons
 from models import datasets, protonn_math
 from models.device import Array
 from models.errors import BudgetError, InputError
-from models.optim import fake_quantize
+from models.optim import fake_quantize, logistic_loss, softmax_loss
 from models.protonn import ProtoNNClassifier, weights_within
 from models.protonn_math import Grid
 
@@ -39,14 +39,15 @@ def test_gradients_match_finite_differences(scores: int) -> None:
     params = some_params(scores, rng)
     x = rng.normal(size=(6, 5))
     targets = rng.dirichlet(np.ones(3), size=6) if scores == 3 else rng.random((6, 1))
-    _, grads = protonn_math.gradients(params, x, targets)
+    loss_of = logistic_loss if scores == 1 else softmax_loss
+    _, grads = protonn_math.gradients(params, x, targets, loss_of)
     for name, value in params.items():
         for index in np.ndindex(value.shape):
             kept = value[index]
             value[index] = kept + 1e-6
-            above, _ = protonn_math.gradients(params, x, targets)
+            above, _ = protonn_math.gradients(params, x, targets, loss_of)
             value[index] = kept - 1e-6
-            below, _ = protonn_math.gradients(params, x, targets)
+            below, _ = protonn_math.gradients(params, x, targets, loss_of)
             value[index] = kept
             assert grads[name][index] == pytest.approx((above - below) / 2e-6, abs=1e-7), (name, index)
 
