@@ -14,18 +14,20 @@ import numpy.typing as npt
 
 from models import hostc, modelfile
 from models.device import CONSTANT_BYTES, WIRE_TYPES, Array, DeviceModel
-from models.export import c_files
+from models.export import data, header, kernel_file
 
 C_SIZES = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4}
 
 
 def check_device_model(model: DeviceModel, X: npt.ArrayLike, *, compiler: bool | None = None) -> None:
-    """Every check there is; `compiler` says whether to compile the kernel (None: if a compiler is here)."""
+    """Every check there is. `compiler` says whether to compile the kernel; None: if there are both."""
     encoded = np.concatenate([model.encode(X), adversarial_inputs(model)])
     check_scores(model, encoded)
     check_file(model, encoded)
     check_flash(model)
-    if hostc.available() if compiler is None else compiler:
+    if compiler is None:
+        compiler = hostc.available() and kernel_file(model.family, model.numbers).is_file()
+    if compiler:
         check_kernel(model, encoded)
 
 
@@ -91,10 +93,7 @@ def check_file(model: DeviceModel, encoded: Array) -> None:
 
 def check_flash(model: DeviceModel) -> None:
     """flash_bytes is what the exported arrays take, plus the constants."""
-    files = c_files(model)
-    arrays = re.findall(
-        r"^static const (\w+) model_\w+\[(\d+)\] FLASH = \{", files["model_data.h"], re.MULTILINE
-    )
+    arrays = re.findall(r"^static const (\w+) model_\w+\[(\d+)\] FLASH = \{", data(model), re.MULTILINE)
     exported = sum(C_SIZES[kind] * int(count) for kind, count in arrays) + CONSTANT_BYTES * len(
         model.constants
     )
@@ -102,7 +101,7 @@ def check_flash(model: DeviceModel) -> None:
         exported == model.flash_bytes, f"flash_bytes is {model.flash_bytes}, but it exports {exported} bytes"
     )
     for key in model.constants:
-        _require(f"#define MODEL_{key.upper()} " in files["model.h"], f"the constant {key} is not exported")
+        _require(f"#define MODEL_{key.upper()} " in header(model), f"the constant {key} is not exported")
 
 
 def check_kernel(model: DeviceModel, encoded: Array, *, seed: int = 0, ways: int = 3) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
@@ -30,12 +31,31 @@ ORIGIN = ("dataset", "seed", "budget")
 
 
 def c_files(model: DeviceModel) -> dict[str, str]:
-    """The generated files by name. UnknownName if the firmware has no kernel for the model."""
+    """The generated files by name. InputError if the firmware has no kernel for the model."""
     device_class(model.family, model.numbers)
-    return {"model.h": _header(model), "model_data.h": _data(model)}
+    if not kernel_file(model.family, model.numbers).is_file():
+        raise InputError(
+            f"The firmware has no kernel for {model.family} in {model.numbers} yet.",
+            "Such a model can be trained and evaluated on the host only.",
+        )
+    return {"model.h": header(model), "model_data.h": data(model)}
 
 
-def _header(model: DeviceModel) -> str:
+def kernels_folder() -> Path:
+    """firmware/lib/kernels of the checkout, or of the copy that travels in the wheel."""
+    checkout = Path(__file__).resolve().parent.parent
+    inside = Path("firmware", "lib", "kernels")
+    places = (checkout / inside, checkout / "harness" / "_project" / inside)
+    return next((place for place in places if place.is_dir()), places[0])
+
+
+def kernel_file(family: str, numbers: str) -> Path:
+    """The C file that runs a family."""
+    return kernels_folder() / f"{family}{'_float' if numbers == 'float32' else ''}.c"
+
+
+def header(model: DeviceModel) -> str:
+    """model.h"""
     numbers = {f"MODEL_{name.upper()}": str(code) for code, name in enumerate(WIRE_TYPES, start=1)}
     about = {
         "MODEL_NUMBERS": f"MODEL_{model.numbers.upper()}",
@@ -61,7 +81,8 @@ def _header(model: DeviceModel) -> str:
     return "\n\n".join([*blocks, "#endif"]) + "\n"
 
 
-def _data(model: DeviceModel) -> str:
+def data(model: DeviceModel) -> str:
+    """model_data.h"""
     blocks = [
         _banner(model, "Arrays, for the kernel alone"),
         "#ifndef MODEL_DATA_H\n#define MODEL_DATA_H",

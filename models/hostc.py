@@ -14,19 +14,11 @@ import numpy.typing as npt
 
 from models.device import WIRE_TYPES, Array, DeviceModel
 from models.errors import KilobenchError
-from models.export import c_files
+from models.export import c_files, kernels_folder
 
 COMPILER = "gcc"
 FLAGS = ("-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-
-
-def kernels_folder() -> Path:
-    """firmware/lib/kernels of the checkout, or of the copy that travels in the wheel."""
-    checkout = Path(__file__).resolve().parent.parent
-    inside = Path("firmware", "lib", "kernels")
-    places = (checkout / inside, checkout / "harness" / "_project" / inside)
-    return next((place for place in places if place.is_dir()), places[0])
 
 
 def available() -> bool:

@@ -137,8 +137,9 @@ class LinearFloat(_Linear):
 
     def check(self) -> None:
         super().check()
-        if not np.isfinite(self.arrays["bias"]).all():
-            raise InputError("The bias holds NaN, or values beyond float32.")
+        for key, values in (("W", self.W), ("bias", self.arrays["bias"])):
+            if not np.isfinite(values).all():
+                raise InputError(f"{key} holds NaN, or values beyond float32.")
 
     def scores(self, encoded: Array) -> Array:
         return ordered_product(encoded, self.W) + self.arrays["bias"]

@@ -222,6 +222,9 @@ class ProtoNNFloat(_ProtoNN):
 
     def check(self) -> None:
         super().check()
+        for key, matrix in (("W", self.W), ("B", self.B), ("Z", self.Z)):
+            if not np.isfinite(matrix).all():
+                raise InputError(f"{key} holds NaN or infinite values.")
         decay = self.constants.get("decay")
         if not isinstance(decay, float) or not 0 < decay < np.inf or decay != float(np.float32(decay)):
             raise InputError(

@@ -1,0 +1,128 @@
+"""The kernels on a simulated AVR: assembly and float library give Python's integers and Python's bits."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+from harness import boards
+from harness.build import build
+from harness.link.client import Link
+from harness.targets import runner_build
+from harness.targets.simavr import SimavrTarget
+from models.checks import adversarial_inputs
+from models.device import Array, DeviceModel
+from models.linear_device import LinearFloat, LinearInt8
+from models.protonn_device import ProtoNNInt8
+from tests.models.device_models import FLOAT, INT8, KINDS, make
+
+pytestmark = pytest.mark.skipif(shutil.which("avr-gcc") is None, reason="needs avr-gcc")
+
+
+def answers(
+    model: DeviceModel, encoded: Array, streaming: bool, board: str = "uno"
+) -> tuple[Array, Array, Array]:
+    """Classes, scores and cycles from the simulated board."""
+    firmware = build(model, boards.load(board), streaming=streaming)
+    classes, scores, cycles = [], [], []
+    with SimavrTarget(firmware.board, firmware.elf) as target:
+        link = Link(target.open())
+        link.wait_ready(1.0)
+        link.hello()
+        for sample in encoded:
+            prediction = link.predict(sample.tobytes())
+            classes.append(prediction.class_index)
+            cycles.append(prediction.cycles)
+            scores.append(link.scores())
+    return np.array(classes), np.array(scores), np.array(cycles)
+
+
+def check(model: DeviceModel, encoded: Array, streaming: bool, board: str = "uno") -> Array:
+    classes, scores, cycles = answers(model, encoded, streaming, board)
+    expected = model.scores(encoded)
+    assert scores.dtype == expected.dtype
+    assert scores.tobytes() == expected.tobytes()
+    assert (classes == model.decide(expected)).all()
+    return cycles
+
+
+@pytest.fixture(scope="module", autouse=True)
+def simulator() -> None:
+    if shutil.which("avr-gcc") is None:
+        pytest.skip("needs avr-gcc")
+    runner_build.runner()
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["buffered", "streaming"])
+@pytest.mark.parametrize("density", [1.0, 0.1], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("family", "numbers"), KINDS)
+def test_every_family_and_layout(family: str, numbers: str, density: float, streaming: bool) -> None:
+    model = make(family, numbers, features=211, classes=4, rows=5, prototypes=9, density=density)
+    check(model, adversarial_inputs(model), streaming)
+
+
+@pytest.mark.parametrize(
+    ("largest", "features", "width"),
+    [(1, 255, 2), (127, 516, 3), (127, 517, 4)],
+    ids=["int16", "int24", "int32"],
+)
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_sums_of_every_width(largest: int, features: int, width: int, layout: str) -> None:
+    """Weights and features at their largest: one feature more, and the sum needs another byte."""
+    W = np.zeros((6, features), dtype=np.int64)
+    W[0], W[1] = largest, -largest
+    if layout == "dense":
+        W[2:, ::2] = largest
+    model = LinearInt8.from_integers(W, np.arange(6), INT8, range(6))
+    assert ("w" in model.arrays) == (layout == "dense")
+    assert model.c_sizes()["w_sum_bytes"] == width
+    check(model, adversarial_inputs(model), streaming=False)
+
+
+def test_distances_of_32_bits() -> None:
+    model = make("protonn", "int8", exp_shift=17, rows=9, prototypes=12)
+    check(model, adversarial_inputs(model), streaming=False)
+
+
+@pytest.mark.parametrize("z_shift", [1, 7, 8, 13, 20])
+def test_projections_by_every_kind_of_shift(z_shift: int) -> None:
+    rng = np.random.default_rng(z_shift)
+    W = rng.integers(-127, 128, size=(4, 50))
+    model = ProtoNNInt8.from_integers(
+        W, rng.integers(-127, 128, size=(3, 4)), rng.integers(-127, 128, size=(1, 3)), z_shift, 6, INT8, "ab"
+    )
+    check(model, adversarial_inputs(model), streaming=False)
+
+
+def test_denormal_floats() -> None:
+    """Products far below the smallest normal number: the board's float library rounds them as numpy does."""
+    rng = np.random.default_rng(0)
+    model = LinearFloat.from_floats(rng.normal(size=(5, 24)) * 1e-20, np.full(5, 1e-41), FLOAT, range(5))
+    encoded = (rng.normal(size=(10, 24)) * 1e-20).astype(np.float32)
+    scores = model.scores(encoded)
+    assert 0 < np.abs(scores).max() < np.finfo(np.float32).tiny
+    check(model, encoded, streaming=False)
+
+
+@pytest.mark.parametrize("family", ["linear", "protonn"])
+def test_8192_features_on_2_kilobytes_of_ram(family: str) -> None:
+    model = make(family, "int8", features=8192, rows=3, classes=2, density=0.03)
+    check(model, adversarial_inputs(model)[:6], streaming=True)
+
+
+@pytest.mark.parametrize("board", ["leonardo", "mega2560"])
+def test_other_boards(board: str) -> None:
+    model = make("protonn", "int8", features=90, density=0.2)
+    check(model, adversarial_inputs(model), streaming=False, board=board)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.2], ids=["dense", "sparse"])
+def test_integers_are_at_least_eight_times_faster_than_floats(density: float) -> None:
+    integer, floating = (make("protonn", numbers, 64, 10, 10, 24, density) for numbers in ("int8", "float32"))
+    rng = np.random.default_rng(1)
+    x = rng.integers(-127, 128, size=(4, 64))
+    fast = check(integer, x.astype(np.int8), streaming=False)
+    slow = check(floating, (x / 127).astype(np.float32), streaming=False)
+    assert (8 * fast <= slow).all(), f"{np.median(fast)} cycles against {np.median(slow)}"
