@@ -8,6 +8,8 @@ from models.device import DeviceModel
 from models.errors import UnknownName
 
 FAMILIES = {
+    ("bonsai", "int8"): "models.bonsai_device:BonsaiInt8",
+    ("bonsai", "float32"): "models.bonsai_device:BonsaiFloat",
     ("linear", "int8"): "models.linear_device:LinearInt8",
     ("linear", "float32"): "models.linear_device:LinearFloat",
     ("protonn", "int8"): "models.protonn_device:ProtoNNInt8",

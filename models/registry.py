@@ -28,6 +28,7 @@ class Family:
 
 
 FAMILIES: dict[str, Family] = {
+    "bonsai": Family("models.bonsai:BonsaiClassifier", "models.bonsai_search:candidates"),
     "linear": Family("models.linear:L1LogisticClassifier", "models.linear:candidates"),
     "protonn": Family("models.protonn:ProtoNNClassifier", "models.protonn_search:candidates"),
 }

@@ -1,0 +1,78 @@
+"""Shapes of Bonsai that are worth trying within a byte budget, best guess first.
+
+The bytes are shared between the projection Z and the tree; a shape is a depth and a number of dimensions, and
+what the tree leaves is filled with as many weights of Z as fit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models.bonsai_device import CONSTANTS
+from models.bonsai_net import TreeShape
+from models.device import CONSTANT_BYTES
+from models.search import Task
+
+EPOCHS = {"fast": 40, "normal": 100, "best": 200}
+SAMPLES = 6000
+"""Fewer samples than these get more epochs: what counts is how often the weights are corrected."""
+BATCH = 128
+
+
+def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
+    """Parameters of BonsaiClassifier."""
+    found: list[dict[str, Any]] = []
+    for guess in _guesses(task):
+        shape = _shape(task, budget, **guess)
+        if shape is not None and shape not in found:
+            found.append(shape)
+    common = {"budget": budget, **_schedule(task, effort)}
+    return [{**common, **shape} for shape in found]
+
+
+def _guesses(task: Task) -> list[dict[str, Any]]:
+    """Depth, bits of a tree's weight, the share of the bytes for the tree, and whether z saturates."""
+    depths = (2, 1, 3) if task.n_classes == 2 else (1, 0, 2)
+    if task.n_features < 2 * task.n_classes:
+        depths = (4, 3, 2)
+    return [
+        {"depth": depth, "tree_bits": bits, "share": share, "saturate": saturate}
+        for share in (0.3, 0.5, 0.75)
+        for saturate in (True, False)
+        for bits in (4, 8)
+        for depth in depths
+    ]
+
+
+def _shape(
+    task: Task, budget: int, *, depth: int, tree_bits: int, share: float, saturate: bool
+) -> dict[str, Any] | None:
+    """As many dimensions as the tree's share allows, none of them so sparse that it sees next to nothing."""
+    tree = TreeShape(depth, task.n_scores)
+    room = budget - CONSTANT_BYTES * len(CONSTANTS)
+    column = (2 * tree.rows + tree.branches) * tree_bits / 8
+    by_tree = int((share * room - column) / (column + 2))
+    least = max(2.0, 0.08 * task.n_features)
+    by_projection = int((room - column) / (column + 3 + least))
+    dimensions = min(by_tree, by_projection, 8 * task.n_features)
+    if tree_bits == 4 and dimensions % 2 == 0:
+        dimensions -= 1  # With the constant an even number of weights a row, which fills whole bytes.
+    if dimensions < 2:
+        return None
+    return {
+        "depth": depth,
+        "projection_dim": dimensions,
+        "tree_bits": tree_bits,
+        "z_bits": 4,
+        "saturate": saturate,
+    }
+
+
+def _schedule(task: Task, effort: str) -> dict[str, Any]:
+    more = min(3.0, max(1.0, SAMPLES / task.n_samples))
+    return {
+        "epochs": round(EPOCHS[effort] * more),
+        "batch_size": BATCH if task.n_samples >= 4000 else 32,
+        "image": task.image,
+        "jitter": 0.8 if task.image else 0.2,
+    }

@@ -1,0 +1,85 @@
+"""Slightly moved, turned and stretched copies of training images, made while training.
+
+A class does not change when its picture moves by half a pixel, but a small model does not know; telling it
+so with the training data's own images is worth more than a larger model. Test data are never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from models.device import Array
+
+Map = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
+"""For every pixel the four pixels it is mixed of, and their weights (4 × pixels each)."""
+POOL = 256
+"""Different maps in one training."""
+PARTS = 4
+"""Different maps in one batch: one serves a part of it, which keeps it cheap."""
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """How far images may be moved, turned and stretched."""
+
+    height: int
+    width: int
+    shift: float = 0.7
+    """Pixels."""
+    turn: float = 0.1
+    """Radians."""
+    stretch: float = 0.07
+    """Logarithm of the scale, each way on its own."""
+    shear: float = 0.1
+
+    @classmethod
+    def of_strength(cls, image: tuple[int, int], strength: float) -> Jitter:
+        """Small images are moved by less: what matters is the part of the picture."""
+        height, width = image
+        reach = strength * (0.35 + 0.02 * max(height, width))
+        return cls(height, width, reach, 0.12 * strength, 0.08 * strength, 0.12 * strength)
+
+    def augmenter(self, rng: np.random.Generator) -> Callable[[Array, np.random.Generator], Array]:
+        """A function that jitters a batch of images, each given row by row."""
+        pool = [self.map(rng) for _ in range(POOL)]
+
+        def jittered(X: Array, rng: np.random.Generator) -> Array:
+            parts = np.array_split(X, min(PARTS, X.shape[0]))
+            return np.concatenate([moved(part, pool[rng.integers(POOL)]) for part in parts])
+
+        return jittered
+
+    def map(self, rng: np.random.Generator) -> Map:
+        """A random affine map; beyond the border, the picture repeats its last pixel."""
+        angle, shear = rng.uniform(-self.turn, self.turn), rng.uniform(-self.shear, self.shear)
+        wide, high = np.exp(rng.uniform(-self.stretch, self.stretch, size=2))
+        down, right = rng.uniform(-self.shift, self.shift, size=2)
+        cosine, sine = np.cos(angle), np.sin(angle)
+        matrix = np.array([[cosine, -sine], [sine, cosine]]) @ np.array([[wide, shear], [0.0, high]])
+        middle_y, middle_x = (self.height - 1) / 2, (self.width - 1) / 2
+        y, x = np.mgrid[0 : self.height, 0 : self.width].astype(np.float64)
+        x, y = x - middle_x, y - middle_y
+        from_x = matrix[0, 0] * x + matrix[0, 1] * y + middle_x + right
+        from_y = matrix[1, 0] * x + matrix[1, 1] * y + middle_y + down
+        left, top = np.floor(from_x), np.floor(from_y)
+        part_x, part_y = from_x - left, from_y - top
+        corners, weights = [], []
+        for below, beside in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            row = np.clip(top + below, 0, self.height - 1)
+            column = np.clip(left + beside, 0, self.width - 1)
+            corners.append((row * self.width + column).ravel())
+            share = (part_y if below else 1 - part_y) * (part_x if beside else 1 - part_x)
+            weights.append(share.ravel())
+        return np.array(corners).astype(np.int64), np.array(weights).astype(np.float32)
+
+
+def moved(X: Array, how: Map) -> Array:
+    """The images after the map."""
+    found = np.zeros_like(X)
+    for corner, weight in zip(*how, strict=True):
+        found += np.take(X, corner, axis=1) * weight
+    return found

@@ -1,0 +1,174 @@
+"""Weights of four bits: two layouts for matrices whose integers lie within ±7.
+
+Half a byte is enough for a weight that was trained to be one, and half a byte is enough for most gaps of a
+sparse row, so a non-zero weight costs one byte instead of two, and a dense one half a byte. Where a matrix
+holds larger integers, the layouts of models.encoding serve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from models import encoding
+from models.encoding import Layout
+from models.errors import InputError
+from models.inputs import Array
+
+LIMIT = 7
+"""Symmetric, as int8 weights are: -8 is never stored."""
+MAX_GAP = 16
+
+
+class Dense4(Layout):
+    """Row after row, two columns a byte, the first in the upper half; a row begins with a new byte."""
+
+    name = "dense4"
+    dtype = np.dtype(np.int8)
+    parts = ("_packed",)
+
+    @classmethod
+    def size(cls, matrix: Array) -> int:
+        return int(matrix.shape[0]) * ((int(matrix.shape[1]) + 1) // 2)
+
+    @classmethod
+    def encode(cls, matrix: Array) -> dict[str, Array]:
+        _check(matrix)
+        rows, columns = matrix.shape
+        even = np.zeros((rows, columns + columns % 2), dtype=np.int64)
+        even[:, :columns] = matrix
+        return {"_packed": ((even[:, 0::2] & 15) << 4 | (even[:, 1::2] & 15)).astype(np.uint8)}
+
+    @classmethod
+    def decode(cls, arrays: Mapping[str, Array], columns: int) -> Array:
+        packed = arrays["_packed"]
+        if packed.ndim != 2 or packed.dtype != np.uint8 or packed.shape[1] != (columns + 1) // 2:
+            raise InputError(
+                f"The packed matrix is {packed.dtype} of shape {packed.shape}, not {columns} columns."
+            )
+        halves = np.stack([_signed(packed >> 4), _signed(packed & 15)], axis=2)
+        matrix = halves.reshape(packed.shape[0], -1)
+        if matrix[:, columns:].any():
+            raise InputError("The half byte that fills a packed row up is not zero.")
+        return _check(matrix[:, :columns])
+
+
+class Rows4(Layout):
+    """Of each row the non-zero values, a byte each: the value in the upper half, the gap less one below.
+
+    The gap is that from the column before, -1 at first. Where it is beyond 16, fillers of value 0 step 16
+    columns each. Beside the bytes stands a count for each row, in one byte where all counts fit.
+    """
+
+    name = "rows4"
+    dtype = np.dtype(np.int8)
+    parts = ("_nibbles", "_counts")
+
+    @classmethod
+    def size(cls, matrix: Array) -> int:
+        _, entries, counts = _walk(matrix)
+        return max(1, int(entries.sum())) + counts.size * _count_type(counts).itemsize
+
+    @classmethod
+    def encode(cls, matrix: Array) -> dict[str, Array]:
+        _check(matrix)
+        gap, entries, counts = _walk(matrix)
+        nibbles = np.full(max(1, int(entries.sum())), MAX_GAP - 1, dtype=np.int64)
+        nibbles[np.cumsum(entries) - 1] = (matrix[np.nonzero(matrix)].astype(np.int64) & 15) << 4 | (
+            gap - 1
+        ) % MAX_GAP
+        if gap.size == 0:  # C has no arrays of no elements: one value of zero
+            nibbles[0], counts[0] = 0, 1
+        return {"_nibbles": nibbles.astype(np.uint8), "_counts": counts.astype(_count_type(counts))}
+
+    @classmethod
+    def decode(cls, arrays: Mapping[str, Array], columns: int) -> Array:
+        nibbles, counts = arrays["_nibbles"], arrays["_counts"]
+        if nibbles.ndim != 1 or nibbles.dtype != np.uint8:
+            raise InputError(f"The values are {nibbles.dtype} of shape {nibbles.shape}, not a row of bytes.")
+        if counts.ndim != 1 or counts.dtype not in (np.dtype("u1"), np.dtype("<u2")):
+            raise InputError(f"The counts are {counts.dtype} of shape {counts.shape}, not a row of u1 or u2.")
+        if int(counts.sum()) != nibbles.size:
+            raise InputError(f"The counts add up to {int(counts.sum())}, but there are {nibbles.size}.")
+        row = np.repeat(np.arange(counts.size), counts)
+        reached = np.concatenate(([0], np.cumsum((nibbles & 15).astype(np.int64) + 1)))
+        start = np.cumsum(counts, dtype=np.int64) - counts
+        column = reached[1:] - reached[start][row] - 1
+        if column.size and int(column.max()) >= columns:
+            raise InputError(f"A gap leads outside of the matrix's {columns} columns.")
+        matrix = np.zeros((counts.size, columns), dtype=np.int8)
+        matrix[row, column] = _signed(nibbles >> 4)
+        return _check(matrix)
+
+    @classmethod
+    def switches(cls, arrays: Mapping[str, Array]) -> dict[str, int]:
+        return {"count_bytes": arrays["_counts"].dtype.itemsize}
+
+
+LAYOUTS: tuple[type[Layout], ...] = (Dense4, Rows4)
+
+
+def smallest(matrix: Array, limit: int) -> type[Layout]:
+    """The smallest layout for integers within ±limit."""
+    return min(_allowed(limit), key=lambda layout: layout.size(matrix))
+
+
+def flash_bytes(matrix: Array, limit: int) -> int:
+    """What a matrix of integers within ±limit takes in flash; only its zeros matter."""
+    return min(layout.size(matrix) for layout in _allowed(limit))
+
+
+def layout_of(name: str, arrays: Mapping[str, Array]) -> type[Layout]:
+    """Which layout of integers a model's arrays hold the matrix in."""
+    for layout in LAYOUTS:
+        if all(name + part in arrays for part in layout.parts):
+            return layout
+    return encoding.layout_of(name, arrays, np.int8)
+
+
+def decode(name: str, arrays: Mapping[str, Array], columns: int) -> Array:
+    """The matrix of that name out of a model's arrays, whatever layout of integers it has."""
+    layout = layout_of(name, arrays)
+    return layout.decode({part: arrays[name + part] for part in layout.parts}, columns)
+
+
+def c_sizes(name: str, arrays: Mapping[str, Array]) -> dict[str, int]:
+    """The switches for model.h that tell the kernel how to read the matrix."""
+    layout = layout_of(name, arrays)
+    own = layout.switches({part: arrays[name + part] for part in layout.parts})
+    return {f"{name}_{layout.name}": 1, **{f"{name}_{key}": value for key, value in own.items()}}
+
+
+def _allowed(limit: int) -> tuple[type[Layout], ...]:
+    return LAYOUTS if limit <= LIMIT else (encoding.Dense8, encoding.Rows8)
+
+
+def _walk(matrix: Array) -> tuple[Array, Array, npt.NDArray[np.int64]]:
+    """Gaps of the non-zero values, the bytes each takes with its fillers, and the bytes of each row."""
+    rows, columns = np.nonzero(matrix)
+    gap = np.diff(columns, prepend=-1)
+    first = np.diff(rows, prepend=-1) > 0
+    gap[first] = columns[first] + 1
+    entries = (gap + MAX_GAP - 1) // MAX_GAP
+    counts = np.bincount(rows, weights=entries, minlength=matrix.shape[0]).astype(np.int64)
+    return gap, entries, counts
+
+
+def _count_type(counts: npt.NDArray[np.int64]) -> np.dtype[np.generic]:
+    largest = int(counts.max(initial=0))
+    if largest > np.iinfo(np.uint16).max:
+        raise InputError(f"A row of {largest} values is beyond the 65535 a sparse row can have.")
+    return np.dtype("u1") if largest <= np.iinfo(np.uint8).max else np.dtype("<u2")
+
+
+def _signed(halves: Array) -> Array:
+    """Four bits as a number from -8 to 7."""
+    return ((halves.astype(np.int8) ^ 8) - 8).astype(np.int8)
+
+
+def _check(matrix: Array) -> Array:
+    if matrix.size and int(np.abs(matrix.astype(np.int64)).max()) > LIMIT:
+        raise InputError(f"A weight of four bits is beyond ±{LIMIT}.", "Scale the matrix before rounding it.")
+    return matrix
