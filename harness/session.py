@@ -7,6 +7,7 @@ session: how many there are is part of the finding.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -87,9 +88,9 @@ class Session:
         pin = PinCheck(self._target, link, log, len(vectors[0]), checks.offset_cycles)
         link.send(vectors[index])
         while index < total:
-            prediction = self._receive(vectors[index])
-            if index < checks.scores:
-                self._compare_scores(index, scores[index])
+            prediction, got = self._receive(vectors[index], with_scores=index < checks.scores)
+            if got is not None:
+                self._compare_scores(index, got, scores[index])
             sample = Sample(
                 index, labels[index], names[prediction.class_index], host[index], prediction.cycles
             )
@@ -118,26 +119,30 @@ class Session:
             self._log.restart()
         return max(0, len(stored) - 1) // BATCH * BATCH
 
-    def _receive(self, vector: bytes) -> Prediction:
-        """The prediction of the sample that was sent; a board that hangs is reset and gets it again."""
+    def _receive(self, vector: bytes, *, with_scores: bool) -> tuple[Prediction, Array | None]:
+        """The answer to the sample that was sent; a board that hangs is reset and gets it again."""
         while True:
             try:
-                return self._link.receive()
-            except NoAnswer:
-                if self._resets == 0:
-                    raise
-                self._resets -= 1
-                self._target.reset()
-                self._link.wait_ready(BOOT_SECONDS)
-                self._link.hello()
-                self._link.restarts += 1
+                prediction = self._link.receive()
+                return prediction, self._link.scores() if with_scores else None
+            except NoAnswer as silence:
+                self._revive(silence)
                 self._link.send(vector)
 
-    def _compare_scores(self, index: int, expected: Array) -> None:
-        got = self._link.scores()
+    def _revive(self, silence: NoAnswer) -> None:
+        while self._resets:
+            self._resets -= 1
+            self._link.restarts += 1
+            self._target.reset()
+            self._link.wait_ready(BOOT_SECONDS)
+            with contextlib.suppress(NoAnswer):
+                self._link.hello()
+                return
+        raise silence
+
+    def _compare_scores(self, number: int, got: Array, expected: Array) -> None:
         if got.tobytes() != expected.astype(got.dtype).tobytes():
-            text = f"{got.tolist()} instead of {expected.tolist()}"
-            self._log.add_problem(index, SCORES, text)
+            self._log.add_problem(number, SCORES, f"{got.tolist()} instead of {expected.tolist()}")
 
     def _measurement(self, total: int) -> Measurement:
         facts = self._target.facts()

@@ -6,6 +6,7 @@ Time is simulated: it goes on only when a read waits, so tests of lost frames an
 from __future__ import annotations
 
 import heapq
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -185,7 +186,7 @@ class FakeDevice:
             return self._error(ErrorCode.BAD_COUNT, first)
         winner = self.class_of(self._result)
         values = [100 if c == winner else c for c in range(self.classes)][first : first + SCORES_PER_REPLY]
-        packed = b"".join(value.to_bytes(4, "little", signed=True) for value in values)
+        packed = struct.pack(f"<{len(values)}{'f' if self.numbers is Numbers.FLOAT32 else 'i'}", *values)
         return Kind.SCORES_REPLY, SCORES_REPLY.struct.pack(first) + packed
 
     def _repeat(self, count: int) -> tuple[int, bytes]:
