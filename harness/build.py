@@ -19,8 +19,10 @@ from harness.boards import Board
 from harness.errors import BuildError, DoesNotFit, SetupError
 from models.device import CONSTANT_BYTES, WIRE_TYPES, DeviceModel
 
-STACK_RESERVE = 192
-"""RAM a firmware must leave to its stack: twice what the deepest kernel takes, interrupts included."""
+STACK_RESERVE = 128
+"""RAM a firmware must leave to its stack. The deepest kernel takes 53 bytes and an interrupt 22 more."""
+AVR_ARRAY, AVR_FLASH = 32_767, 65_536
+"""The largest array of avr-gcc, with its signed 16-bit sizes, and what the kernels' pointers reach."""
 SOURCES = ("src", "lib", "platform")
 SHOWN_ERRORS = 3
 _ERROR = re.compile(r"error|undefined reference|multiple definition|overflowed|will not fit", re.IGNORECASE)
@@ -77,6 +79,12 @@ def _build(model: DeviceModel, board: Board, streaming: bool) -> Firmware:
             f"{board.flash_bytes} bytes of flash.",
             "Train it with a smaller budget, or take a board with more flash.",
         )
+    largest = max(array.nbytes for array in model.arrays.values())
+    if board.family == "avr" and largest > AVR_ARRAY:
+        raise DoesNotFit(
+            f"The model {model.name} has an array of {largest} bytes, and avr-gcc takes up to {AVR_ARRAY}.",
+            "Train it with a smaller budget.",
+        )
     compiler = toolchain.compiler(board.family)
     sources = c_files(model)
     folder = paths.cache() / "firmware" / _key(sources, board, compiler, streaming)
@@ -85,10 +93,10 @@ def _build(model: DeviceModel, board: Board, streaming: bool) -> Firmware:
     if not cached:
         _make(sources, board, streaming, folder)
     size = image.read(elf)
-    if board.family == "avr" and size.model_end > image.NEAR_FLASH:
+    if board.family == "avr" and size.model_end > AVR_FLASH:
         raise DoesNotFit(
             f"{model.name} reaches up to flash address {size.model_end}, but kernels read the first "
-            f"{image.NEAR_FLASH} bytes only.",
+            f"{AVR_FLASH} bytes only.",
             "Train it with a smaller budget.",
         )
     return Firmware(

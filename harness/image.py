@@ -15,8 +15,6 @@ FLASH_SECTIONS = (".text", ".data")
 """`.data` too: its initial values are kept in flash."""
 RAM_SECTIONS = (".data", ".bss", ".noinit")
 MODEL_PREFIX = "model_"
-NEAR_FLASH = 65_536
-"""What a 16-bit pointer reaches, and so the kernels' lpm instruction."""
 
 
 @dataclass(frozen=True)

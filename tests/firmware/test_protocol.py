@@ -169,7 +169,9 @@ def test_float_features_and_scores(tmp_path: Path, vector_bytes: int) -> None:
             assert np.array_equal(received, expected)
             seq = seq + 2 & 0xFF
         assert refused(
-            firmware.ask(Kind.FEATURES, seq, features(0, b"abc")), ErrorCode.BAD_LENGTH, FEATURES.struct.size + 3
+            firmware.ask(Kind.FEATURES, seq, features(0, b"abc")),
+            ErrorCode.BAD_LENGTH,
+            FEATURES.struct.size + 3,
         )
         firmware.finish()
 
@@ -232,7 +234,9 @@ def test_wrong_request_is_refused_with_its_reason(
 
 def test_more_features_than_the_model_has(device: HostFirmware) -> None:
     device.ask(Kind.FEATURES, 1, features(0, bytes(CHUNK)))
-    assert refused(device.ask(Kind.FEATURES, 2, features(CHUNK, bytes(CHUNK))), ErrorCode.TOO_MANY, N_FEATURES)
+    assert refused(
+        device.ask(Kind.FEATURES, 2, features(CHUNK, bytes(CHUNK))), ErrorCode.TOO_MANY, N_FEATURES
+    )
     # What was refused has changed nothing: the sample goes on where it was.
     rest = N_FEATURES - CHUNK
     assert device.ask(Kind.PREDICT, 3, features(CHUNK, bytes(rest))).kind == Kind.PREDICT_REPLY
@@ -339,7 +343,7 @@ def test_frame_in_the_wake_of_a_damaged_one_is_received(device: HostFirmware) ->
 
 @pytest.mark.parametrize("seed", range(3))
 def test_survives_any_input(device: HostFirmware, seed: int) -> None:
-    """Requests with random contents and a bad line in between: no crash, and the device can still be greeted."""
+    """Requests with random contents over a bad line: no crash, and the device can still be greeted."""
     rng = random.Random(seed)
     kinds = [*Kind, STRANGE_KIND]
     sent = bytearray()
