@@ -6,11 +6,10 @@ versions of the libraries that compute. A change anywhere trains anew, and nothi
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import os
 import platform
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -19,8 +18,9 @@ from pathlib import Path
 
 import models
 from harness import paths
-from harness.errors import KilobenchError
+from harness.errors import InputError, KilobenchError, RunFolderError
 from harness.jobs import Recipe
+from models import modelfile
 from models.datasets import Dataset
 from models.device import DeviceModel
 from models.errors import ModelFileError
@@ -97,8 +97,6 @@ def _environment() -> str:
 
 def _stored(folder: Path, recipe: Recipe, numbers: str) -> DeviceModel | None:
     """From the folder of a run that is continued; a file that is not whole is made anew."""
-    from models import modelfile
-
     path = path_of(folder, recipe, numbers)
     try:
         return modelfile.load(path) if path.exists() else None
@@ -109,9 +107,7 @@ def _stored(folder: Path, recipe: Recipe, numbers: str) -> DeviceModel | None:
 def _kept(store: Path, folder: Path, recipe: Recipe, numbers: str) -> DeviceModel | None:
     model = _stored(store, recipe, numbers)
     if model is not None:
-        from models import modelfile
-
-        modelfile.save(model, path_of(folder, recipe, numbers))
+        _into_run(model, path_of(folder, recipe, numbers))
     return model
 
 
@@ -146,13 +142,14 @@ def _train(
 
 def _save(model: DeviceModel, path: Path, store: Path) -> None:
     """Into the run's folder, and into the cache. A cache that cannot be written costs time, not the run."""
-    from models import modelfile
-
-    modelfile.save(model, path)
-    draft = store / f".{path.name}.{os.getpid()}"
-    try:
+    _into_run(model, path)
+    with contextlib.suppress(OSError, InputError):
         store.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, draft)
-        draft.replace(store / path.name)
-    except OSError:
-        draft.unlink(missing_ok=True)
+        modelfile.save(model, store / path.name)
+
+
+def _into_run(model: DeviceModel, path: Path) -> None:
+    try:
+        modelfile.save(model, path)
+    except InputError as error:
+        raise RunFolderError(error.problem, "Make room or choose another folder with --out.") from error
