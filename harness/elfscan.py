@@ -8,8 +8,9 @@ mistaken.
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,21 +81,20 @@ def symbol_at(path: Path, address: int) -> str:
 def scan(path: Path) -> list[Hit]:
     """Every place in the image's code that simavr up to 1.6 executes wrongly."""
     image = read(path)
-    words = {
-        address + at: int.from_bytes(data[at : at + 2], "little")
-        for address, data in image.chunks
-        for at in range(0, len(data) - 1, 2)
-    }
-    return sorted(_hits(image, words), key=lambda hit: hit.address)
+    return [hit for address, data in image.chunks for hit in _hits(image, address, data)]
 
 
-def _hits(image: Image, words: dict[int, int]) -> Iterator[Hit]:
-    for address in _instructions(image, words):
-        skip = skip_name(words[address])
-        victim = words.get(address + 2, 0)
-        if skip and is_mistaken(victim):
-            name = "sbiw" if victim & 0x0100 else "adiw"
-            yield Hit(address, _place(image, address), skip, name)
+def _hits(image: Image, start: int, data: bytes) -> Iterator[Hit]:
+    words = struct.unpack(f"<{len(data) // 2}H", data[: len(data) // 2 * 2])
+    suspects = [at for at in range(len(words) - 1) if is_mistaken(words[at + 1]) and skip_name(words[at])]
+    if not suspects:  # nearly always, and what follows looks at every word
+        return
+    real = set(_instructions(image, start, words))
+    for at in suspects:
+        address = start + 2 * at
+        if address in real:
+            victim = "sbiw" if words[at + 1] & 0x0100 else "adiw"
+            yield Hit(address, _place(image, address), skip_name(words[at]), victim)
 
 
 def skip_name(word: int) -> str:
@@ -116,19 +116,20 @@ def is_two_words(word: int) -> bool:
     return word & 0xFC0F == 0x9000 or word & 0xFE0C == 0x940C
 
 
-def _instructions(image: Image, words: dict[int, int]) -> Iterator[int]:
+def _instructions(image: Image, start: int, words: Sequence[int]) -> Iterator[int]:
     """The address of every instruction, decoding anew at each symbol, and never inside tables."""
     tables = _tables(image)
     functions = [(s.address, s.address + s.size) for s in image.symbols if s.kind == "STT_FUNC" and s.size]
-    starts = {symbol.address for symbol in image.symbols}
-    skip_until = 0
-    for address in sorted(words):
-        if address < skip_until and address not in starts:
+    labels = {symbol.address for symbol in image.symbols}
+    second_word = -1
+    for at, word in enumerate(words):
+        address = start + 2 * at
+        if address == second_word and address not in labels:
             continue
         if _inside(tables, address) and not _inside(functions, address):
             continue
-        if is_two_words(words[address]):
-            skip_until = address + 4
+        if is_two_words(word):
+            second_word = address + 2
         yield address
 
 

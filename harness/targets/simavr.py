@@ -124,6 +124,10 @@ class SimavrTarget:
                 )
             self._control = Connection(path)
             self._about = self._control.about()
+        except OSError as error:
+            self.close()
+            remedy = "TMPDIR must name a folder with a short path that can be written to."
+            raise SimulatorError(f"The simulator cannot start: {error}.", remedy) from error
         except SimulatorError as error:
             complaint = self._complaint()
             self.close()

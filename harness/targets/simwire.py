@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections import deque
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.errors import SimulatorError
 from harness.targets.base import Window
@@ -32,8 +32,7 @@ class Outcome(IntEnum):
     FAULT = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     outcome: int
     cycle: int
     unsent: int
@@ -69,8 +68,7 @@ class Connection:
     """One connection to a simulated board.
 
     What is written is kept and sent together with the next request. `start` does not wait for its reply and
-    `collect` fetches it: between the two the simulator works and so can the host. Several may be under way;
-    their replies come in order.
+    `collect` fetches it: between the two the simulator works and so can the host.
     """
 
     def __init__(self, path: str) -> None:
@@ -85,16 +83,11 @@ class Connection:
             ) from error
         self._unsent = bytearray()
         self._received = bytearray()
-        self._due = 0
-        self._early: deque[Reply] = deque()
+        self.due = 0
+        """How many replies are still to be collected."""
 
     def close(self) -> None:
         self._socket.close()
-
-    @property
-    def due(self) -> int:
-        """How many replies are still to be collected."""
-        return self._due + len(self._early)
 
     def post(self, letter: bytes, payload: bytes = b"") -> None:
         """A request without a reply; it travels with the next one."""
@@ -109,12 +102,10 @@ class Connection:
         except OSError as error:
             raise _gone() from error
         self._unsent.clear()
-        self._due += 1
+        self.due += 1
 
     def collect(self) -> Reply:
         """The oldest reply that has not been collected."""
-        if self._early:
-            return self._early.popleft()
         buffer = self._received
         while len(buffer) < _REPLY.size:
             self._receive()
@@ -124,16 +115,15 @@ class Connection:
             self._receive()
         payload = bytes(buffer[_REPLY.size : end])
         del buffer[:end]
-        self._due -= 1
+        self.due -= 1
         return Reply(outcome, cycle, unsent, payload)
 
     def ask(self, letter: bytes, payload: bytes = b"") -> Reply:
-        """A request and its reply; replies due before it stay to be collected."""
+        """A request and its reply. What Ctrl-C has left uncollected is dropped first."""
+        while self.due:
+            self.collect()
         self.start(letter, payload)
-        earlier = [self.collect() for _ in range(self.due - 1)]
-        reply = self.collect()
-        self._early.extend(earlier)
-        return reply
+        return self.collect()
 
     def _receive(self) -> None:
         try:
@@ -156,7 +146,10 @@ class Connection:
         self.ask(b"p")
 
     def start_run(self, want: int, cycles: int, *, whole: bool = True) -> None:
-        """Let at most so many cycles pass, until so many bytes have arrived (0: whatever arrives)."""
+        """Let at most so many cycles pass, until so many bytes have arrived (0: however many).
+
+        whole: let an answer that has begun come to its end.
+        """
         self.start(b"r", _RUN.pack(want, cycles, whole))
 
     def windows(self) -> list[Window]:

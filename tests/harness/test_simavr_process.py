@@ -101,7 +101,7 @@ def test_close_ends_the_simulator_even_in_a_long_run() -> None:
     target = SimavrTarget(UNO, build("endless.c"))
     port = target.open()
     pid, path = runner_pid(target), Path(str(port.port).removeprefix("simavr://"))
-    port._start(2, 1000.0)  # type: ignore[attr-defined]
+    port._start(2, 10**11)  # type: ignore[attr-defined]
     target._port = None
     begin = time.monotonic()
     target.close()

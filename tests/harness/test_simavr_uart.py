@@ -14,8 +14,8 @@ pytestmark = needs_simulator
 
 def test_transmitter_is_double_buffered_and_counts_ten_bits() -> None:
     """send.S, in cycles from the first STS: the looks at UDRE come at 4 + 5k, so the first that sees the end
-    of frame 1 (160) is at 164, the pin falls at 168 and rose at -1. The second window begins at 169; the looks
-    at TXC come at 172 + 5k, the first after frame 3 (480) at 482, and the pin falls at 486."""
+    of frame 1 (160) is at 164, the pin falls at 168 and rose at -1. The second window begins at 169; the
+    looks at TXC come at 172 + 5k, the first after frame 3 (480) at 482, and the pin falls at 486."""
     with running(build("send.S")) as (target, port):
         assert port.read(3) == b"abc"
         port.read(1)

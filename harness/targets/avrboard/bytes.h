@@ -34,7 +34,8 @@ static inline void bytes_append(struct bytes *q, const void *data, size_t count)
             exit(1);
         }
     }
-    memcpy(q->data + q->end, data, count);
+    if (count)
+        memcpy(q->data + q->end, data, count);
     q->end += count;
 }
 

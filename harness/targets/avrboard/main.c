@@ -70,8 +70,7 @@ static void reply(struct client *c, enum outcome outcome, const void *payload, s
         .length = (uint32_t)length,
     };
     bytes_append(&c->out, &head, sizeof head);
-    if (length)
-        bytes_append(&c->out, payload, length);
+    bytes_append(&c->out, payload, length);
 }
 
 static void reply_queue(struct client *c, enum outcome outcome, struct bytes *queue)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from serial.serialutil import PortNotOpenError, SerialBase, SerialException
@@ -10,10 +11,11 @@ from harness import elfscan
 from harness.errors import SimulatorError
 from harness.targets.simwire import About, Connection, Outcome, Reply
 
-FOR_EVER = 1.0
-"""Simulated seconds of one request while reading without a timeout; in between, Ctrl-C is heard."""
+LONGEST_RUN = 1.0
+"""Simulated seconds of one request to the simulator, so that no Ctrl-C has to wait long for its end."""
 RUN_AHEAD = 0.025
 """Simulated seconds the device may work on after `flush` before somebody reads."""
+FRAME_BITS = 10
 CREEP = 100e-6
 """Simulated seconds that pass when somebody asks whether bytes have come."""
 
@@ -43,6 +45,7 @@ class Serial(SerialBase):
         self._written = bytearray()
         self._cycle = 0
         self._unsent = 0
+        self._line: tuple[int, bool] | None = None
         super().__init__(*args, **kwargs)
 
     # Opening and closing
@@ -57,6 +60,7 @@ class Serial(SerialBase):
         self._arrived.clear()
         self._written.clear()
         self._unsent = 0
+        self._line = None
         self.is_open = True
         self._reconfigure_port()
         self._cycle = self._link.counters().cycles
@@ -75,10 +79,14 @@ class Serial(SerialBase):
             link.close()
 
     def _reconfigure_port(self) -> None:
-        self._open_link().line(self.baudrate, self.dtr)
+        """Called for every change of every setting; only two of them reach the board."""
+        line = (self.baudrate, self.dtr)
+        if line != self._line:
+            self.settle()
+            self._open_link().line(*line)
+            self._line = line
 
     def _update_dtr_state(self) -> None:
-        self.settle()
         self._reconfigure_port()
 
     def _update_rts_state(self) -> None:
@@ -105,18 +113,18 @@ class Serial(SerialBase):
         while link.due:
             self._take(link.collect())
 
-    def _run(self, want: int, seconds: float) -> Reply:
-        self._start(want, seconds)
+    def _run(self, want: int, cycles: int) -> Reply:
+        self._start(want, cycles)
         reply = self._open_link().collect()
         self._take(reply)
         return reply
 
-    def _start(self, want: int, seconds: float) -> None:
+    def _start(self, want: int, cycles: int) -> None:
         link = self._open_link()
         if self._written:
             link.write(bytes(self._written))
             self._written.clear()
-        link.start_run(want, max(0, round(seconds * self._hz)))
+        link.start_run(want, cycles)
 
     def _take(self, reply: Reply) -> None:
         self._arrived += reply.payload
@@ -145,7 +153,7 @@ class Serial(SerialBase):
     def in_waiting(self) -> int:
         self.settle()
         if not self._arrived:
-            self._run(1, CREEP)
+            self._run(1, round(CREEP * self._hz))
         return len(self._arrived)
 
     @property
@@ -163,18 +171,19 @@ class Serial(SerialBase):
         return data
 
     def _wait_for(self, size: int) -> None:
-        missing = size - len(self._arrived)
-        if self.timeout is not None:
-            self._run(missing, max(self.timeout, CREEP))
-            return
-        while missing > 0:
-            reply = self._run(missing, FOR_EVER)
-            missing = size - len(self._arrived)
-            if missing > 0 and reply.outcome == Outcome.QUIET:
-                raise SimulatorError(
-                    "The simulated board sleeps and nothing but the host can wake it.",
-                    "A read without a timeout would wait for ever; give the port a timeout.",
-                )
+        left = math.inf if self.timeout is None else round(max(self.timeout, CREEP) * self._hz)
+        piece = round(LONGEST_RUN * self._hz)
+        while len(self._arrived) < size and left > 0:
+            begin = self._cycle
+            reply = self._run(size - len(self._arrived), int(min(left, piece)))
+            left -= self._cycle - begin
+            if reply.outcome == Outcome.QUIET:
+                if left == math.inf:
+                    raise SimulatorError(
+                        "The simulated board sleeps and nothing but the host can wake it.",
+                        "A read without a timeout would wait for ever; give the port a timeout.",
+                    )
+                piece = int(left)  # takes no time
 
     def write(self, data: Any, /) -> int:
         self._open_link()
@@ -183,10 +192,10 @@ class Serial(SerialBase):
         return len(octets)
 
     def flush(self) -> None:
+        self.settle()
         if self._written:
-            self.settle()
-            frames = 10 / self.baudrate * len(self._written)
-            self._start(1, frames + RUN_AHEAD)
+            on_the_line = FRAME_BITS * len(self._written) / self.baudrate
+            self._start(1, round((on_the_line + RUN_AHEAD) * self._hz))
 
     def reset_input_buffer(self) -> None:
         self.settle()
