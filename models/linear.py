@@ -138,9 +138,9 @@ class L1LogisticClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
 
 def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
-    """Penalties from the usual to the strong, which small data and small budgets want."""
+    """Penalties around the usual, likeliest first; small data and small budgets want strong ones."""
     iterations = {"fast": 30, "normal": 100, "best": 300}[effort]
-    return [{"C": C, "budget": budget, "max_iter": iterations} for C in (0.1, 0.03, 1.0, 0.01, 10.0, 0.003)]
+    return [{"C": C, "budget": budget, "max_iter": iterations} for C in (0.3, 0.1, 1.0, 0.03, 3.0, 0.01, 10.0, 0.003)]
 
 
 def _within(W: Array, budget: int | None) -> npt.NDArray[np.bool_]:
