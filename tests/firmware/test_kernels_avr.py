@@ -6,6 +6,8 @@ import shutil
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harness import boards
 from harness.build import build
@@ -110,6 +112,32 @@ def test_denormal_floats() -> None:
 def test_8192_features_on_2_kilobytes_of_ram(family: str) -> None:
     model = make(family, "int8", features=8192, rows=3, classes=2, density=0.03)
     check(model, adversarial_inputs(model)[:6], streaming=True)
+
+
+@settings(max_examples=10, deadline=None, derandomize=True, database=None)
+@given(
+    kind=st.sampled_from(KINDS),
+    features=st.integers(1, 150),
+    classes=st.integers(2, 6),
+    rows=st.integers(1, 12),
+    prototypes=st.integers(1, 12),
+    density=st.sampled_from([1.0, 0.3, 0.05]),
+    streaming=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_random_models(
+    *,
+    kind: tuple[str, str],
+    features: int,
+    classes: int,
+    rows: int,
+    prototypes: int,
+    density: float,
+    streaming: bool,
+    seed: int,
+) -> None:
+    model = make(*kind, features, classes, rows, prototypes, density, seed)
+    check(model, adversarial_inputs(model, seed), streaming)
 
 
 @pytest.mark.parametrize("board", ["leonardo", "mega2560"])

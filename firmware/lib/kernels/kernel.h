@@ -20,6 +20,14 @@ typedef int8_t feature_t;
 typedef int32_t score_t;
 #endif
 
+/* Firmware that keeps the whole vector says STREAMING=0: it folds every sample in one piece, and a kernel may
+ * leave out what it needs for more. */
+#if defined(STREAMING) && !STREAMING
+#define WHOLE_VECTORS 1
+#else
+#define WHOLE_VECTORS 0
+#endif
+
 /* A new sample begins. */
 void kernel_begin(void);
 

@@ -34,9 +34,6 @@ static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
 
 #elif defined(MODEL_W_ROWS8)
 
-/* How far each row has been read: a row's values do not end where a piece of the vector does. */
-static cursor_t cursors[MODEL_W_ROWS];
-
 static inline uint16_t pairs_of_row(uint16_t row)
 {
 #if MODEL_W_COUNT_BYTES == 1
@@ -48,7 +45,7 @@ static inline uint16_t pairs_of_row(uint16_t row)
 
 static void projection_begin(void)
 {
-    /* The first piece sets everything, so that a vector in one piece never touches the cursors. */
+    /* The first piece sets everything, so that a vector in one piece needs no cursors. */
 }
 
 static void fold_whole(const int8_t *x)
@@ -60,6 +57,20 @@ static void fold_whole(const int8_t *x)
         pairs += 2 * in_row;
     }
 }
+
+#if WHOLE_VECTORS
+
+static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
+{
+    (void)first;
+    (void)count;
+    fold_whole(x);
+}
+
+#else
+
+/* How far each row has been read: a row's values do not end where a piece of the vector does. */
+static cursor_t cursors[MODEL_W_ROWS];
 
 static void fold_piece(uint16_t first, const int8_t *x, uint16_t count)
 {
@@ -83,6 +94,8 @@ static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
         fold_piece(first, x, count);
     }
 }
+
+#endif
 
 #else
 #error "model.h names no layout of W that this kernel reads"
