@@ -35,7 +35,9 @@ class Proof:
     checks: tuple[Check, ...]
 
     def __str__(self) -> str:
-        return "; ".join(f"{check.name}: {check.detail}" for check in self.checks)
+        chips = sorted({check.name.split()[0] for check in self.checks[1:]})
+        skip = self.checks[0]
+        return f"instructions, interrupts, sleep and UART of {', '.join(chips)}; {skip.name}: {skip.detail}"
 
 
 def prove() -> Proof:

@@ -15,7 +15,8 @@ from harness.errors import SetupError
 
 SOURCES = Path(__file__).resolve().parent / "avrboard"
 PACKAGES = "gcc libc6-dev libsimavr-dev libelf-dev"
-_FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
+_FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra")
+"""Warnings are errors in the tests only: a compiler to come may have new ones."""
 _LIBRARIES = ("-lsimavr", "-ldl")
 _HEADER = Path("simavr/sim_avr.h")
 _INCLUDES = (Path("/usr/include"), Path("/usr/local/include"))

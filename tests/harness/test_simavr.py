@@ -168,6 +168,12 @@ def test_an_answer_that_has_begun_comes_whole() -> None:
         assert port.now() == when
 
 
+def test_a_device_that_never_stops_sending_does_not_keep_its_host_waiting() -> None:
+    with running(build("babble.c"), timeout=1.0) as (_, port):
+        assert port.read(2) == b"UU"
+        assert port.now() < 1000 * FRAME / UNO.clock_hz
+
+
 def test_loops_around_in_waiting_end() -> None:
     with running(build("sleepy.c")) as (_, port):
         while not port.in_waiting:

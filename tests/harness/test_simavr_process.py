@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -148,6 +149,25 @@ def test_the_runner_is_compiled_once_and_whole(tmp_path: Path, monkeypatch: pyte
     assert runner_build.runner() == paths[0]
     assert paths[0].stat().st_mtime_ns == stamp
     assert [file.name for file in paths[0].parent.iterdir()] == ["avrboard"]
+
+
+def test_the_runner_compiles_without_a_warning(tmp_path: Path) -> None:
+    sources = sorted(map(str, runner_build.SOURCES.glob("*.c")))
+    flags = [*runner_build._FLAGS, "-Werror", "-Wshadow", "-Wstrict-prototypes"]
+    subprocess.run(
+        ["gcc", *flags, "-o", str(tmp_path / "avrboard"), *sources, *runner_build._LIBRARIES], check=True
+    )
+
+
+def test_a_peer_that_speaks_something_else_is_dropped_and_the_board_lives() -> None:
+    with running(build("sleepy.c")) as (_, port):
+        path = str(port.port).removeprefix("simavr://")
+        for nonsense in (b"GET / HTTP/1.0\r\n\r\n", b"z\0\0\0\0", b"r\1\0\0\0x", b"l\0\0\0\0"):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+                peer.connect(path)
+                peer.sendall(nonsense)
+                assert peer.recv(1) == b""
+        assert port.read(1) == b"S"
 
 
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

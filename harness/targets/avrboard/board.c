@@ -17,6 +17,7 @@ enum {
     SMCR_MODE = 0x0e,
     RJMP_SELF = 0xcfff,
     UNLIMITED = 1 << 30,
+    MOST_AHEAD = 512, /* bytes; a device that never stops sending must not keep its host waiting */
     RAM_AT_POWER_UP = 0xa5, /* arbitrary on the chip: firmware must not find zeros it did not write */
 };
 
@@ -206,7 +207,9 @@ enum outcome board_run(struct board *b, uint32_t want, uint64_t cycles, bool who
     avr_cycle_timer_register(avr, cycles, on_deadline, b);
     while (!b->fault[0]) {
         avr_cycle_count_t until_event = avr_cycle_timer_process(avr);
-        if (want && bytes_count(&b->usart.arrived) >= want && !(whole && b->usart.sending)) {
+        size_t arrived = bytes_count(&b->usart.arrived);
+        bool going_on = whole && b->usart.sending && arrived < (size_t)want + MOST_AHEAD;
+        if (want && arrived >= want && !going_on) {
             outcome = RAN_ENOUGH;
             break;
         }
