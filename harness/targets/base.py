@@ -32,6 +32,8 @@ class Facts:
     overruns: int | None = None
     """Bytes the receiver lost because nobody fetched them in time."""
     stack_peak: int | None = None
+    cpu_seconds: float | None = None
+    """Of the host's time, what the simulator has used."""
     version: str = ""
 
 

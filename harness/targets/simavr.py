@@ -78,6 +78,7 @@ class SimavrTarget:
             slept=counters.slept,
             overruns=counters.overruns,
             stack_peak=counters.stack_peak,
+            cpu_seconds=counters.cpu_ns / 1e9,
             version=f"simavr {self._about.version}",
         )
 

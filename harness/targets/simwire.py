@@ -17,7 +17,7 @@ _LINE = struct.Struct("<IB")
 _RUN = struct.Struct("<IQB")
 _REPLY = struct.Struct("<BQII")
 _WINDOW = struct.Struct("<QQQ")
-_FACTS = struct.Struct("<QQQ")
+_FACTS = struct.Struct("<QQQQ")
 _FAULT = struct.Struct("<I")
 _CHUNK = 1 << 16
 
@@ -46,6 +46,7 @@ class Counters:
     slept: int
     overruns: int
     stack_peak: int
+    cpu_ns: int
 
 
 @dataclass(frozen=True)

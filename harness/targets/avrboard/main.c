@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <simavr/sim_core_config.h>
@@ -98,6 +99,13 @@ static void reply_fault(struct client *c)
     reply(c, board.fault[0] ? RAN_FAULT : RAN_ENOUGH, text, 4 + length);
 }
 
+static uint64_t cpu_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
 /* False when the peer speaks something else. */
 static bool obey(struct client *c, uint8_t letter, const uint8_t *payload, size_t length)
 {
@@ -132,7 +140,7 @@ static bool obey(struct client *c, uint8_t letter, const uint8_t *payload, size_
         reply_queue(c, RAN_ENOUGH, &board.windows);
         return true;
     case WIRE_FACTS: {
-        struct wire_facts facts = {board.slept, board.usart.overruns, board_stack_peak(&board)};
+        struct wire_facts facts = {board.slept, board.usart.overruns, board_stack_peak(&board), cpu_ns()};
         reply(c, RAN_ENOUGH, &facts, sizeof facts);
         return true;
     }

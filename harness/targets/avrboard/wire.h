@@ -34,6 +34,7 @@ struct wire_run {
 
 struct wire_facts {
     uint64_t slept, overruns, stack_peak;
+    uint64_t cpu_ns; /* of the host's time, what this process has used */
 };
 
 struct wire_reply {
