@@ -29,20 +29,22 @@ def upload(firmware: Firmware, port: str) -> None:
         raise SetupError("The program avrdude is not on PATH.", "Install it: sudo apt install avrdude")
     board = firmware.board
     with tempfile.TemporaryDirectory(prefix="kilobench-upload-") as folder:
-        workspace = Path(folder)
-        made = workspace / "build" / board.environment
-        made.mkdir(parents=True)
-        shutil.copy(firmware.hex, made / "firmware.hex")
-        # nobuild: the very image that was measured for its size, not another from the project's sources.
+        # nobuild: the very image that was built, not another from what the sources are by now.
         done = toolchain.platformio(
             *("--environment", board.environment, "--target", "nobuild", "--target", "upload"),
-            *("--upload-port", port, "--silent"),
-            workspace=workspace,
+            *("--upload-port", port),
+            workspace=Path(folder),
+            extra={"KILOBENCH_IMAGE": str(firmware.hex)},
         )
     if done.returncode != 0:
-        said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        told = [line for line in said if line.startswith(("avrdude", "Error"))] or said
         raise PortError(
-            f"The upload to the {board.title} on {port} failed: {'; '.join(told[-SHOWN_LINES:])}.",
+            f"The upload to the {board.title} on {port} failed: {_reason(done.stdout + done.stderr)}.",
             HINTS.get(board.name, "Is it this board, and is no other program using the port?"),
         )
+
+
+def _reason(output: str) -> str:
+    """What avrdude or PlatformIO called an error; their last words if neither did."""
+    said = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in said if line.startswith(("avrdude error", "Error"))]
+    return "; ".join(errors[:SHOWN_LINES] or said[-SHOWN_LINES:])

@@ -9,6 +9,7 @@
 #include "frame.h"
 #include "hal.h"
 #include "kernel.h"
+#include "reply.h"
 
 #if MODEL_NUMBERS == MODEL_FLOAT32
 #define FEATURE_BYTES 4
@@ -37,12 +38,6 @@ static const char name_of_model[] FLASH = MODEL_NAME;
 static const uint8_t digest_of_model[LINK_HASH_BYTES] FLASH = MODEL_HASH;
 
 static struct {
-    uint8_t kind;
-    uint8_t length;
-    uint8_t payload[LINK_MAX_REPLY];
-} reply;
-
-static struct {
     bool greeted; /* until HELLO no number is the next one */
     uint8_t seq;  /* of the last request that was answered */
 } session;
@@ -59,23 +54,6 @@ static struct {
     bool valid; /* there is a prediction, and its features are still here */
 } result;
 
-static uint16_t get16(const uint8_t *from)
-{
-    return (uint16_t)(from[0] | (uint16_t)from[1] << 8);
-}
-
-static void put16(uint8_t *to, uint16_t value)
-{
-    to[0] = (uint8_t)value;
-    to[1] = (uint8_t)(value >> 8);
-}
-
-static void put32(uint8_t *to, uint32_t value)
-{
-    put16(to, (uint16_t)value);
-    put16(to + 2, (uint16_t)(value >> 16));
-}
-
 static void put_flash(uint8_t *to, const void *from, uint8_t length)
 {
     for (uint8_t i = 0; i < length; i++) {
@@ -88,38 +66,6 @@ static void put_name(uint8_t *to, const char *name, size_t length)
 {
     memset(to, 0, LINK_NAME_BYTES);
     put_flash(to, name, (uint8_t)(length < LINK_NAME_BYTES ? length : LINK_NAME_BYTES));
-}
-
-static void send_reply(void)
-{
-    frame_send(hal_put, reply.kind, session.seq, reply.payload, reply.length);
-}
-
-static void answer(uint8_t kind, uint8_t length)
-{
-    reply.kind = kind;
-    reply.length = length;
-}
-
-static void put_error(uint8_t *payload, uint8_t code, uint16_t detail)
-{
-    payload[LINK_AT_ERROR_CODE] = code;
-    put16(payload + LINK_AT_ERROR_DETAIL, detail);
-}
-
-/* The request is refused; that is its answer, kept like any other. */
-static void refuse(uint8_t code, uint16_t detail)
-{
-    put_error(reply.payload, code, detail);
-    answer(LINK_KIND_ERROR, LINK_SIZE_ERROR);
-}
-
-/* What came is no request in its turn, so the kept answer stays. */
-static void complain(uint8_t seq, uint8_t code, uint16_t detail)
-{
-    uint8_t payload[LINK_SIZE_ERROR];
-    put_error(payload, code, detail);
-    frame_send(hal_put, LINK_KIND_ERROR, seq, payload, sizeof payload);
 }
 
 static void answer_hello(uint8_t kind)
@@ -345,7 +291,7 @@ static void on_frame(bool whole)
     }
     frame_release(&hal_rx); /* before the reply: the host may speak as soon as it has it */
     if (in_turn || again) {
-        send_reply();
+        send_reply(session.seq);
     } else {
         complain(seq, LINK_ERROR_BAD_SEQUENCE, next);
     }
@@ -355,7 +301,7 @@ int main(void)
 {
     hal_start();
     answer_hello(LINK_KIND_READY);
-    send_reply();
+    send_reply(session.seq);
     for (;;) {
         frame_event_t event = hal_wait();
         if (event == FRAME_DAMAGED) {

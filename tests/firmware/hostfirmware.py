@@ -37,7 +37,7 @@ def compile_firmware(model: DeviceModel, folder: Path, *, vector_bytes: int = 40
     for name, text in c_files(model).items():
         (folder / name).write_text(text, encoding="utf8")
     sources = [
-        FIRMWARE / "src" / "main.c",
+        *(FIRMWARE / "src").glob("*.c"),
         *(path for part in ("link", "kernels", "hal/host") for path in (FIRMWARE / "lib" / part).glob("*.c")),
     ]
     defines = ("-D_POSIX_C_SOURCE=200809L", "-DF_CPU=1000000000UL", '-DHAL_BOARD="host"')

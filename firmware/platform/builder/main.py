@@ -75,8 +75,9 @@ env.Append(
     },
 )
 
-if "nobuild" in COMMAND_LINE_TARGETS:  # upload the image that is there
-    image = env.File("$BUILD_DIR/${PROGNAME}.hex")
+if "nobuild" in COMMAND_LINE_TARGETS:
+    # An image from elsewhere can't be put into $BUILD_DIR: PlatformIO empties the folder when it does not know it.
+    image = env.File(os.environ.get("KILOBENCH_IMAGE") or "$BUILD_DIR/${PROGNAME}.hex")
 else:
     image = env.Hex("$BUILD_DIR/${PROGNAME}", env.BuildProgram())
     # What the compiler was really told; every measurement names it.

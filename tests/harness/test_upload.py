@@ -1,0 +1,82 @@
+"""Uploads: avrdude writes what was built to a bootloader, and a missing port is refused before it starts."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import boards, toolchain
+from harness.build import Firmware, build
+from harness.errors import PortError, SetupError
+from harness.upload import upload
+from tests.harness.stk500 import Bootloader
+from tests.models.device_models import make
+
+pytestmark = pytest.mark.skipif(shutil.which("avr-gcc") is None, reason="avr-gcc is not on PATH")
+needs_avrdude = pytest.mark.skipif(shutil.which("avrdude") is None, reason="avrdude is not on PATH")
+
+
+@pytest.fixture(scope="module")
+def firmware() -> Firmware:
+    return build(make("linear", "int8"), boards.load("uno"))
+
+
+def image_bytes(firmware: Firmware, folder: Path) -> bytes:
+    binary = folder / "firmware.bin"
+    command = ["avr-objcopy", "-I", "ihex", "-O", "binary", str(firmware.hex), str(binary)]
+    subprocess.run(command, check=True)
+    return binary.read_bytes()
+
+
+@needs_avrdude
+def test_what_was_built_is_written(firmware: Firmware, tmp_path: Path) -> None:
+    expected = image_bytes(firmware, tmp_path)
+    with Bootloader() as bootloader:
+        upload(firmware, bootloader.port)
+        assert bytes(bootloader.flash[: len(expected)]) == expected
+        assert set(bootloader.flash[len(expected) + 256 :]) == {0xFF}
+
+
+@needs_avrdude
+def test_another_chip_is_refused_with_what_avrdude_said(firmware: Firmware) -> None:
+    with Bootloader(wrong_signature=True) as bootloader:
+        with pytest.raises(
+            PortError, match=r"The upload to the Arduino Uno R3 on .* failed: avrdude error: .*signature"
+        ):
+            upload(firmware, bootloader.port)
+        assert set(bootloader.flash) == {0xFF}
+
+
+@pytest.mark.parametrize("port", ["/dev/no-such-port", "rfc2217://somewhere:4000"])
+def test_missing_port_is_refused_before_anything_starts(
+    firmware: Firmware, port: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_start(*_: str, **__: object) -> None:
+        raise AssertionError("PlatformIO was started")
+
+    monkeypatch.setattr(toolchain, "platformio", no_start)
+    for name in boards.names():
+        with pytest.raises(PortError, match=f"There is no port {port}"):
+            upload(dataclasses.replace(firmware, board=boards.load(name)), port)
+
+
+def test_missing_avrdude_is_named_with_its_package(
+    firmware: Firmware, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SetupError, match="apt install avrdude"):
+        upload(firmware, "/dev/null")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--upload-port", "/dev/no-such-port"]])
+def test_pio_itself_refuses_to_guess_a_port(arguments: list[str], tmp_path: Path) -> None:
+    """Typed by hand, without kilobench: the platform looks at the port before avrdude can hang on it."""
+    built = build(make("linear", "int8"), boards.load("mega2560"))
+    options = ["--environment", "mega2560", "--target", "nobuild", "--target", "upload", *arguments]
+    done = toolchain.platformio(*options, workspace=tmp_path, extra={"KILOBENCH_IMAGE": str(built.hex)})
+    assert done.returncode != 0
+    assert "port" in done.stderr and "avrdude" not in done.stderr
