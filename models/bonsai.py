@@ -16,32 +16,27 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from models import bonsai_paper, nibbles, staged
+from models import bonsai_paper, staged
 from models.bonsai_device import WEIGHTS, BonsaiFloat, BonsaiInt8
 from models.bonsai_net import TreeShape
 from models.bonsai_train import BonsaiNetwork
-from models.device import Array, DeviceModel, InputScale, paper_bytes
-from models.errors import BudgetError, InputError
+from models.device import Array, DeviceModel, paper_bytes
+from models.errors import InputError
+from models.staged_estimator import Labels, StagedClassifier
 
-Labels = npt.NDArray[np.int64]
 SOLVERS = ("default", "paper")
-BITS = {4: nibbles.LIMIT, 8: 127}
 
 
-class BonsaiClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BonsaiClassifier(StagedClassifier):
     """Bonsai for two or more classes.
 
     Parameters
     ----------
     depth : of the tree; 0 is a single node.
     projection_dim : dimensions that a sample is projected to.
-    z_density : share of Z's entries that may be non-zero.
+    density : share of Z's entries that may be non-zero.
     budget : largest flash size of the int8 model in bytes; Z is pruned as far as it takes. None: no limit.
     z_bits, tree_bits : 4 or 8, the size of a weight of Z, and of one of W, V and T.
     saturate : train with z clipped to ±1 from the start, which makes switching units of the projections.
@@ -60,7 +55,7 @@ class BonsaiClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         depth: int = 2,
         projection_dim: int = 10,
         *,
-        z_density: float = 1.0,
+        density: float = 1.0,
         budget: int | None = None,
         z_bits: int = 4,
         tree_bits: int = 8,
@@ -80,7 +75,7 @@ class BonsaiClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.depth = depth
         self.projection_dim = projection_dim
-        self.z_density = z_density
+        self.density = density
         self.budget = budget
         self.z_bits = z_bits
         self.tree_bits = tree_bits
@@ -98,42 +93,13 @@ class BonsaiClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> BonsaiClassifier:
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("Bonsai needs samples of at least two classes; there is only one class.")
-        if self.solver not in SOLVERS:
-            raise InputError(f"Bonsai has no solver {self.solver!r}.", f"Choose {' or '.join(SOLVERS)}.")
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        self.inputs_ = InputScale.for_data(X, "int8")
-        x = self.inputs_.encode(X).astype(np.float32) / np.float32(self.inputs_.limit)
-        scores = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self.tree_ = TreeShape(self.depth, scores)
-        train = self._fit_paper if self.solver == "paper" else self._fit_default
-        self._network = train(x, labels, rng)
-        return self
-
-    def decision_function(self, X: npt.ArrayLike) -> Array:
-        """Scores of the device's integers, in the units of training."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        model = self.to_device("int8")
-        found = model.scores(model.encode(X)).astype(np.float64) * self._score_step()
-        return np.asarray(found[:, 0] if len(self.classes_) == 2 else found)
-
-    def predict(self, X: npt.ArrayLike) -> Array:
-        """Labels by the integer model, which is what was trained."""
-        found = self.decision_function(X)
-        chosen = (found > 0).astype(int) if len(self.classes_) == 2 else found.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
-
     def to_device(self, numbers: str = "int8") -> DeviceModel:
-        """The fitted model for firmware: int8 or float32."""
         check_is_fitted(self)
         network = self._network
-        about: dict[str, Any] = {"paper_bytes": self._paper_bytes(), "info": self.shape_}
+        about: dict[str, Any] = {
+            "paper_bytes": paper_bytes(*(network.integers(name) for name in "ZWVT")),
+            "info": self.shape_,
+        }
         if numbers == "int8":
             return BonsaiInt8.from_integers(
                 {name: network.integers(name) for name in WEIGHTS},
@@ -153,11 +119,23 @@ class BonsaiClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def shape_(self) -> dict[str, int]:
         """What was learnt, in numbers: depth, dimensions, non-zero weights of the projection."""
         Z = self._network.integers("Z")
-        return {"depth": self.depth, "projection_dim": Z.shape[0], "z_nonzero": int(np.count_nonzero(Z))}
+        return {"depth": self.depth, "projection_dim": Z.shape[0], "nonzero": int(np.count_nonzero(Z))}
 
-    def _fit_default(self, x: Array, labels: Labels, rng: np.random.Generator) -> BonsaiNetwork:
-        network = BonsaiNetwork.start(
-            self.tree_,
+    @property
+    def _tree(self) -> TreeShape:
+        return TreeShape(self.depth, self._n_scores)
+
+    def _trained(self, x: Array, labels: Labels, rng: np.random.Generator) -> BonsaiNetwork:
+        if self.solver not in SOLVERS:
+            raise InputError(f"Bonsai has no solver {self.solver!r}.", f"Choose {' or '.join(SOLVERS)}.")
+        if self.solver == "paper":
+            return self._trained_as_in_the_paper(x, labels, rng)
+        network: BonsaiNetwork = super()._trained(x, labels, rng)
+        return network
+
+    def _start(self, x: Array, rng: np.random.Generator) -> BonsaiNetwork:
+        return BonsaiNetwork.start(
+            self._tree,
             x,
             rng,
             dimensions=self.projection_dim,
@@ -167,35 +145,20 @@ class BonsaiClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             saturate=self.saturate,
             sharpness=(1.0, self.sharpness),
         )
-        schedule = staged.Schedule(
-            self.epochs, self.batch_size, rate=self.learning_rate, decay=self.weight_decay
-        )
-        staged.train(
-            network,
-            x,
-            staged.targets(labels, len(self.classes_), self.label_smoothing),
-            schedule,
-            rng,
-            relative=frozenset({"Z"}),
-            augment=staged.augmentation(self.image, self.jitter, x, rng),
-            progress=print if self.verbose else None,
-        )
-        return network
 
-    def _fit_paper(self, x: Array, labels: Labels, rng: np.random.Generator) -> BonsaiNetwork:
-        options = bonsai_paper.Options(**(self.paper or {}))
+    def _trained_as_in_the_paper(self, x: Array, labels: Labels, rng: np.random.Generator) -> BonsaiNetwork:
         params = bonsai_paper.train(
-            self.tree_,
+            self._tree,
             x,
             labels,
             rng,
             dimensions=self.projection_dim,
-            options=options,
+            options=bonsai_paper.Options(**(self.paper or {})),
             afford=self._afford,
             progress=print if self.verbose else None,
         )
         network = BonsaiNetwork(
-            self.tree_,
+            self._tree,
             params,
             input_limit=self.inputs_.limit,
             weight_limits=self._limits(),
@@ -203,40 +166,11 @@ class BonsaiClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             spread=x.std(axis=0),
         )
         network.steps = network.calibrate(x[: staged.CALIBRATION])
+        network.anneal(1.0)
         return network
 
     def _limits(self) -> dict[str, int]:
-        for bits in (self.z_bits, self.tree_bits):
-            if bits not in BITS:
-                raise InputError(f"A weight has {bits} bits.", "Choose 4 or 8.")
-        return {"Z": BITS[self.z_bits], **dict.fromkeys("WVT", BITS[self.tree_bits])}
+        return {"Z": self._limit(self.z_bits), **dict.fromkeys("WVT", self._limit(self.tree_bits))}
 
-    def _afford(self, importance: Array) -> int:
-        """How many weights of Z there is room for: by density, and by what the tree leaves of the budget."""
-        allowed = int(np.ceil(self.z_density * importance.size))
-        if self.budget is None:
-            return allowed
-        limits = self._limits()
-
-        def size(kept: Array) -> int:
-            return BonsaiInt8.flash_size(kept, self.tree_.rows, self.tree_.branches, limits)
-
-        count = staged.affordable(importance, size, self.budget)
-        if count < 1:
-            raise BudgetError(
-                f"The tree alone exceeds {self.budget} bytes.",
-                "Take a lower tree, fewer dimensions, or more bytes.",
-            )
-        return min(allowed, count)
-
-    def _score_step(self) -> float:
-        """What 1 means in a score of the device."""
-        network = self._network
-        device = self.to_device("int8")
-        return float(network.steps["W"]) * 2.0 ** int(device.constants["w_shift"]) / 127**2
-
-    def _paper_bytes(self) -> int:
-        return paper_bytes(*(self._network.integers(name) for name in "ZWVT"))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_network")
+    def _size(self, kept: Array) -> int:
+        return BonsaiInt8.flash_size(kept, self._tree.rows, self._tree.branches, self._limits())

@@ -12,11 +12,9 @@ from models.bonsai_device import CONSTANTS
 from models.bonsai_net import TreeShape
 from models.device import CONSTANT_BYTES
 from models.search import Task
+from models.staged_estimator import schedule
 
 EPOCHS = {"fast": 40, "normal": 100, "best": 200}
-SAMPLES = 6000
-"""Fewer samples than these get more epochs: what counts is how often the weights are corrected."""
-BATCH = 128
 
 
 def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
@@ -26,8 +24,7 @@ def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
         shape = _shape(task, budget, **guess)
         if shape is not None and shape not in found:
             found.append(shape)
-    common = {"budget": budget, **_schedule(task, effort)}
-    return [{**common, **shape} for shape in found]
+    return [{**shape, "budget": budget, **schedule(task, EPOCHS[effort])} for shape in found]
 
 
 def _guesses(task: Task) -> list[dict[str, Any]]:
@@ -65,14 +62,4 @@ def _shape(
         "tree_bits": tree_bits,
         "z_bits": 4,
         "saturate": saturate,
-    }
-
-
-def _schedule(task: Task, effort: str) -> dict[str, Any]:
-    more = min(3.0, max(1.0, SAMPLES / task.n_samples))
-    return {
-        "epochs": round(EPOCHS[effort] * more),
-        "batch_size": BATCH if task.n_samples >= 4000 else 32,
-        "image": task.image,
-        "jitter": 0.8 if task.image else 0.2,
     }

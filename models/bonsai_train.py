@@ -24,6 +24,8 @@ HARD_FROM = 0.9
 class BonsaiNetwork(Network):
     """Z, b and the tree. x are the features as sent, divided by the largest integer that is sent."""
 
+    relative = ("Z",)
+
     def __init__(
         self,
         shape: TreeShape,

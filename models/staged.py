@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,9 @@ Augment = Callable[[Array, np.random.Generator], Array]
 
 class Network(ABC):
     """What the stages need of a model: parameters, a way forth and back, and a way into the integers."""
+
+    relative: ClassVar[tuple[str, ...]] = ()
+    """Parameters that move in proportion to their own size, because they have no natural one."""
 
     def __init__(self, params: Params, limits: Mapping[str, int], afford: Mapping[str, Afford]) -> None:
         self.params = params
@@ -63,6 +66,13 @@ class Network(ABC):
     def anneal(self, progress: float) -> None:  # noqa: B027 -- most networks have nothing that anneals
         """Called before each batch with the part of the training that is done."""
 
+    def after_step(self, rates: Mapping[str, float]) -> None:
+        """Called after each step with the rates it used. Here: hold latent weights within reach of integers,
+        so that none drifts off and gets stuck."""
+        for name, step in self.steps.items():
+            reach = step * (self.limits[name] + 0.49)
+            np.clip(self.params[name], -reach, reach, out=self.params[name])
+
     def weights(self, name: str) -> Array:
         """The parameter as the current stage sees it: masked, and in the integer stage rounded."""
         value = self.params[name]
@@ -79,12 +89,6 @@ class Network(ABC):
         """Keep the most important weights of a parameter; the others are zero until they matter again."""
         kept = optim.largest(self.importance(name), count)
         self.masks[name] = kept.astype(self.params[name].dtype)
-
-    def stay_in_reach(self) -> None:
-        """Hold latent weights within what integers can express, so that none drifts off and gets stuck."""
-        for name, step in self.steps.items():
-            reach = step * (self.limits[name] + 0.49)
-            np.clip(self.params[name], -reach, reach, out=self.params[name])
 
 
 @dataclass(frozen=True)
@@ -115,14 +119,12 @@ def train(
     schedule: Schedule,
     rng: np.random.Generator,
     *,
-    relative: frozenset[str] = frozenset(),
     augment: Augment | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Run the stages. targets: (n, classes) distributions, or (n, 1) probabilities of the second class.
 
-    Parameters named in `relative` move in proportion to their own size (they have no natural scale). Ctrl-C
-    ends the training early but cleanly: the network is pruned and in integers as it would be at the end.
+    Ctrl-C ends the training early but cleanly: the network is pruned and in integers as at the end.
     """
     network.params["gain"] = np.zeros(1, dtype=np.float32)
     adam = optim.Adam(network.params, decay=schedule.decay)
@@ -143,8 +145,9 @@ def train(
                 network.anneal(part)
                 batch = X[chosen] if augment is None else augment(X[chosen], rng)
                 grads = _gradients(network, batch, targets[chosen])
-                adam.step(grads, _rates(network, optim.one_cycle(part, schedule.rate), relative))
-                network.stay_in_reach()
+                rates = _rates(network, optim.one_cycle(part, schedule.rate))
+                adam.step(grads, rates)
+                network.after_step(rates)
                 if network.integer and part >= schedule.average_from:
                     average = average or optim.Average(network.params)
                     average.update(network.params)
@@ -185,17 +188,16 @@ def _gradients(network: Network, X: Array, targets: Array) -> Params:
     loss = optim.logistic_loss if targets.shape[1] == 1 else optim.softmax_loss
     _, slope = loss(scores * gain, targets)
     grads = network.backward(slope * gain, tape)
-    for name, mask in network.masks.items():
-        if name in grads and network.integer:
+    if network.integer:  # Before, a weight that was pruned still learns, so that it can come back.
+        for name, mask in network.masks.items():
             grads[name] = grads[name] * mask
     grads["gain"] = np.array([np.sum(slope * scores) * gain[0]], dtype=np.float32)
     return grads
 
 
-def _rates(network: Network, rate: float, relative: frozenset[str]) -> dict[str, float]:
-    """Before integers come in, a weight that was pruned still learns, so that it can come back."""
+def _rates(network: Network, rate: float) -> dict[str, float]:
     rates = dict.fromkeys(network.params, rate)
-    for name in relative:
+    for name in network.relative:
         value = network.weights(name)
         count = np.count_nonzero(value) or 1
         rates[name] = rate * float(np.sqrt(np.sum(np.square(value)) / count))

@@ -9,7 +9,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models import bonsai_search, datasets, staged, training
 from models.bonsai import BonsaiClassifier
-from models.bonsai_net import TreeShape
 from models.device import Array
 from models.errors import BudgetError, InputError
 from models.jitter import Jitter
@@ -47,7 +46,8 @@ def test_what_was_trained_is_what_the_device_computes(
     scores, _ = fitted._network.forward(encoded.astype(np.float32) / np.float32(fitted.inputs_.limit))
     exact = fitted.decision_function(digits.X_test)
     assert np.mean(scores.argmax(axis=1) == exact.argmax(axis=1)) > 0.985
-    assert np.abs(scores - exact).mean() < 0.02 * np.abs(exact).mean()
+    unit = fitted._network.steps["W"] * 2.0 ** int(device.constants["w_shift"]) / 127**2
+    assert np.abs(scores - unit * exact).mean() < 0.02 * unit * np.abs(exact).mean()
 
 
 def test_float_firmware_loses_nothing(digits: datasets.Dataset, fitted: BonsaiClassifier) -> None:
@@ -81,7 +81,7 @@ def test_the_budget_is_kept_to_the_byte_and_used(digits: datasets.Dataset, budge
 
 
 def test_a_budget_below_the_tree_is_refused(digits: datasets.Dataset) -> None:
-    with pytest.raises(BudgetError, match="tree"):
+    with pytest.raises(BudgetError, match="512 bytes"):
         BonsaiClassifier(2, 9, budget=512, epochs=1).fit(digits.X_train, digits.y_train)
 
 
@@ -109,7 +109,7 @@ def test_pruning_keeps_what_matters_most() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 30))
     y = (X[:, 3] * X[:, 17] > 0).astype(int)
-    model = BonsaiClassifier(2, 4, z_density=0.1, z_bits=8, batch_size=32, random_state=0).fit(X, y)
+    model = BonsaiClassifier(2, 4, density=0.1, z_bits=8, batch_size=32, random_state=0).fit(X, y)
     Z: Array = np.abs(model.to_device().Z)  # type: ignore[attr-defined]
     assert Z[:, [3, 17]].sum() > 0.6 * Z.sum()
     assert model.score(X, y) > 0.9
@@ -145,7 +145,7 @@ def test_unknown_choices_are_named(digits: datasets.Dataset) -> None:
 def test_every_proposed_shape_leaves_room_for_a_projection(task: Task, budget: int) -> None:
     for params in bonsai_search.candidates(task, budget, "normal"):
         model = BonsaiClassifier(**params)
-        model.tree_ = TreeShape(params["depth"], task.n_scores)
+        model.classes_ = np.arange(task.n_classes)
         shape = (params["projection_dim"], task.n_features)
         assert model._afford(np.random.default_rng(0).random(shape)) >= params["projection_dim"]
 
