@@ -10,8 +10,12 @@ from models.errors import UnknownName
 FAMILIES = {
     ("bonsai", "int8"): "models.bonsai_device:BonsaiInt8",
     ("bonsai", "float32"): "models.bonsai_device:BonsaiFloat",
+    ("ldkl", "int8"): "models.ldkl_device:LdklInt8",
+    ("ldkl", "float32"): "models.ldkl_device:LdklFloat",
     ("linear", "int8"): "models.linear_device:LinearInt8",
     ("linear", "float32"): "models.linear_device:LinearFloat",
+    ("mlp", "int8"): "models.mlp_device:MlpInt8",
+    ("mlp", "float32"): "models.mlp_device:MlpFloat",
     ("protonn", "int8"): "models.protonn_device:ProtoNNInt8",
     ("protonn", "float32"): "models.protonn_device:ProtoNNFloat",
 }

@@ -29,7 +29,10 @@ class Family:
 
 FAMILIES: dict[str, Family] = {
     "bonsai": Family("models.bonsai:BonsaiClassifier", "models.bonsai_search:candidates"),
+    "ldkl": Family("models.ldkl:LDKLClassifier", "models.ldkl:candidates"),
+    "ldkl-l1": Family("models.ldkl:LDKLClassifier", "models.ldkl:candidates_l1"),
     "linear": Family("models.linear:L1LogisticClassifier", "models.linear:candidates"),
+    "mlp": Family("models.mlp:PrunedMLPClassifier", "models.mlp:candidates"),
     "protonn": Family("models.protonn:ProtoNNClassifier", "models.protonn_search:candidates"),
 }
 
