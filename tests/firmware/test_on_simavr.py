@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from harness import boards
+from harness import boards, toolchain
 from harness.build import STACK_RESERVE, Firmware, build
 from harness.errors import SetupError, SimulatorError
 from harness.link.client import Link
@@ -19,6 +21,7 @@ from harness.session import Checks
 from harness.targets import runner_build
 from harness.targets.simavr import SimavrTarget
 from models.device import DeviceModel
+from models.export import c_files
 from tests.models.device_models import KINDS, make
 
 OFFSET = Checks(scores=0).offset_cycles
@@ -99,37 +102,39 @@ def test_vector_far_larger_than_ram() -> None:
         assert target.facts().overruns == 0
 
 
-def ends_near_overflow(features: int) -> set[int]:
-    """Where in the timer's period windows ended that had an overflow near their end, all counted right."""
-    model = make("linear", "int8", features=features, classes=2)
-    with running(build(model, boards.load("uno"))) as (target, link):
-        link.predict(bytes(features))
-        one, two = link.repeat(1).cycles, link.repeat(2).cycles
-        target.windows()
-        step, fixed = two - one, 2 * one - two
-        ends = set()
-        for count in range(TIMER_PERIOD // step // 2, 20_000):
-            cycles = fixed + step * count
-            overflows = round(cycles / (TIMER_PERIOD - OVERFLOW_CYCLES))
-            # From the last overflow to the end, if its own interrupt has not yet run.
-            since = cycles + OVERFLOW_CYCLES * (overflows - 1) - TIMER_PERIOD * overflows
-            if -4 <= since < 8:
-                counted = link.repeat(count).cycles
-                (window,) = target.windows()
-                assert window.cycles - OFFSET == counted
-                ends.add(counted % TIMER_PERIOD)
-        return ends
+def test_windows_that_end_as_the_timer_overflows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every cycle around an overflow: also where it waits for its interrupt, it is counted, and once."""
+    board = boards.load("uno")
+    elf = build_delays(tmp_path, monkeypatch)
+    with SimavrTarget(board, elf) as target:
+        link = Link(target.open())
+        link.wait_ready(1.0)
+        counted = []
+        for skipped in range(256):
+            counted.append(link.predict(bytes([skipped])).cycles)
+            (window,) = target.windows()
+            assert window.cycles - OFFSET == counted[-1]
+    # One cycle less each time, and the interrupt's own when it no longer comes before the end.
+    differences = [longer - shorter for longer, shorter in pairwise(counted)]
+    assert sorted(differences) == [1] * 254 + [1 + OVERFLOW_CYCLES]
+    assert TIMER_PERIOD in counted, "the overflow came and its interrupt did not"
 
 
-def test_windows_that_end_as_the_timer_overflows() -> None:
-    """An overflow just before the end may still wait for its interrupt; it is counted once all the same."""
-    before, waiting, after = range(TIMER_PERIOD - 4, TIMER_PERIOD), range(1), range(OVERFLOW_CYCLES, 40)
-    ends: set[int] = set()
-    for features in range(4, 12):  # each has another number of cycles, and so meets other moments
-        ends |= ends_near_overflow(features)
-        if all(ends & set(moments) for moments in (before, waiting, after)):
-            return
-    pytest.fail(f"no window ended in the moment to be tested, only at {sorted(ends)}")
+def build_delays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The firmware of the Uno around delay_kernel.c."""
+    project, workspace, model = folder / "firmware", folder / "workspace", folder / "model"
+    shutil.copytree(toolchain.project(), project, ignore=shutil.ignore_patterns(".pio", "__pycache__"))
+    for kernel in (project / "lib" / "kernels").glob("*.c"):
+        kernel.unlink()
+    shutil.copy(Path(__file__).with_name("delay_kernel.c"), project / "lib" / "kernels")
+    model.mkdir()
+    for name, text in c_files(make("linear", "int8", features=1, classes=2)).items():
+        (model / name).write_text(text, encoding="utf8")
+    monkeypatch.setattr(toolchain, "project", lambda: project)
+    settings = {"KILOBENCH_MODEL": str(model)}
+    done = toolchain.platformio("--environment", "uno", workspace=workspace, extra=settings)
+    assert done.returncode == 0, done.stderr
+    return workspace / "build" / "uno" / "firmware.elf"
 
 
 def test_receiving_leaves_time_to_spare() -> None:

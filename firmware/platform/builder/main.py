@@ -76,7 +76,7 @@ env.Append(
 )
 
 if "nobuild" in COMMAND_LINE_TARGETS:
-    # An image from elsewhere can't be put into $BUILD_DIR: PlatformIO empties the folder when it does not know it.
+    # An image can't be put into $BUILD_DIR from outside: PlatformIO empties a folder that it does not know.
     image = env.File(os.environ.get("KILOBENCH_IMAGE") or "$BUILD_DIR/${PROGNAME}.hex")
 else:
     image = env.Hex("$BUILD_DIR/${PROGNAME}", env.BuildProgram())
