@@ -20,5 +20,6 @@
 /* Shapes, and how the weights are laid out. */
 #define MODEL_W_ROWS 3u
 #define MODEL_W_DENSE8 1u
+#define MODEL_W_SUM_BYTES 2u
 
 #endif
