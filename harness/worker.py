@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from harness import boards, jobs, trained
@@ -18,6 +22,9 @@ from harness.spool import SampleLog, Spool
 from harness.targets.base import Target
 from models.datasets import Dataset
 from models.device import DeviceModel
+
+PARENT_CHECK = 0.2
+"""Seconds between two looks at whether the process that started this one is still there."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +62,26 @@ class Batch:
 
 def perform_elsewhere(bench: Bench, batch: Batch, parent: int) -> None:
     """`perform` in another process than the one that listens."""
+    _end_with(parent)
     first = batch.jobs[0][1]
-    events = EventFile(bench.spool.folder / f"{first.name}.events", parent)
+    events = EventFile(bench.spool.folder / f"{first.name}.events")
     try:
         perform(bench, batch, events.tell)
     finally:
         events.close()
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """Have this process end when the one that started it is killed, or it would train and measure for nobody,
+    and write to the files of a run that is being continued. What it has started ends with it."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="kilobench-orphan-watch", daemon=True).start()
 
 
 def perform(bench: Bench, batch: Batch, tell: Listener) -> None:

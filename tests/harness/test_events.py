@@ -1,23 +1,20 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
-
-import pytest
 
 from harness.events import Event, EventFile, EventReader, Kind, SampleTicker
 
 
 def test_events_reach_another_process_once_and_in_order(tmp_path: Path) -> None:
     reader = EventReader(tmp_path)
-    file = EventFile(tmp_path / "one.events", os.getppid())
+    file = EventFile(tmp_path / "one.events")
     first = Event(Kind.STARTED, 0, "one")
     second = Event(Kind.SAMPLE, 0, "one", 7, 9, "note")
     file.tell(first)
     assert reader.new() == [first]
     assert reader.new() == []
     file.tell(second)
-    EventFile(tmp_path / "two.events", os.getppid()).tell(first)
+    EventFile(tmp_path / "two.events").tell(first)
     assert reader.new() == [second, first]
     file.close()
 
@@ -25,18 +22,12 @@ def test_events_reach_another_process_once_and_in_order(tmp_path: Path) -> None:
 def test_half_a_line_is_left_until_it_is_whole(tmp_path: Path) -> None:
     reader = EventReader(tmp_path)
     path = tmp_path / "one.events"
-    EventFile(path, os.getppid()).tell(Event(Kind.BUILT, 1, "x"))
+    EventFile(path).tell(Event(Kind.BUILT, 1, "x"))
     whole = path.read_bytes()
     path.write_bytes(whole[:-9])
     assert reader.new() == []
     path.write_bytes(whole)
     assert reader.new() == [Event(Kind.BUILT, 1, "x")]
-
-
-def test_an_orphan_ends(tmp_path: Path) -> None:
-    file = EventFile(tmp_path / "one.events", parent=os.getpid())
-    with pytest.raises(SystemExit):
-        file.tell(Event(Kind.STARTED, 0, "one"))
 
 
 def test_samples_are_told_now_and_then_and_at_the_end() -> None:
