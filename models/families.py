@@ -18,6 +18,9 @@ FAMILIES = {
     ("mlp", "float32"): "models.mlp_device:MlpFloat",
     ("protonn", "int8"): "models.protonn_device:ProtoNNInt8",
     ("protonn", "float32"): "models.protonn_device:ProtoNNFloat",
+    ("prototypes", "int8"): "models.prototypes_device:PrototypesInt8",
+    ("trees", "int8"): "models.trees_device:Trees",
+    ("trees", "int16"): "models.trees_device:Trees",
 }
 
 

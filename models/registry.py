@@ -34,6 +34,16 @@ FAMILIES: dict[str, Family] = {
     "linear": Family("models.linear:L1LogisticClassifier", "models.linear:candidates"),
     "mlp": Family("models.mlp:PrunedMLPClassifier", "models.mlp:candidates"),
     "protonn": Family("models.protonn:ProtoNNClassifier", "models.protonn_search:candidates"),
+    "snc": Family("models.snc:SNCClassifier", "models.snc:candidates"),
+    "npc-e": Family("models.npc:NPCClassifier", "models.npc:exponential_candidates"),
+    "npc-h": Family("models.npc:NPCClassifier", "models.npc:hinge_candidates"),
+    "kmeans": Family("models.prototypes:KMeansPrototypes", "models.prototypes:kmeans_candidates"),
+    "sampled": Family("models.prototypes:SampledPrototypes", "models.prototypes:sampled_candidates"),
+    "cnn": Family("models.prototypes:CondensedPrototypes", "models.prototypes:cnn_candidates"),
+    "fcnn": Family("models.prototypes:CondensedPrototypes", "models.prototypes:fcnn_candidates"),
+    "tree": Family("models.trees:PrunedTreeClassifier", "models.trees:tree_candidates"),
+    "forest": Family("models.trees:ForestClassifier", "models.trees:forest_candidates"),
+    "gbdt": Family("models.trees:BoostedTreesClassifier", "models.trees:boosted_candidates"),
 }
 
 
