@@ -21,35 +21,65 @@ def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
     """Parameters of BonsaiClassifier."""
     found: list[dict[str, Any]] = []
     for guess in _guesses(task):
-        shape = _shape(task, budget, **guess)
+        shape = _shape(task, budget, guess)
         if shape is not None and shape not in found:
             found.append(shape)
     return [{**shape, "budget": budget, **schedule(task, EPOCHS[effort])} for shape in found]
 
 
-def _guesses(task: Task) -> list[dict[str, Any]]:
-    """Depth, bits of a tree's weight, the share of the bytes for the tree, and whether z saturates."""
-    depths = (2, 1, 3) if task.n_classes == 2 else (1, 0, 2)
+Guess = tuple[int, int, float, bool]
+"""Depth, bits of a tree's weight, the share of the bytes for the tree, and whether z saturates."""
+
+TWO_CLASSES: tuple[Guess, ...] = (
+    (2, 4, 0.18, True),
+    (2, 8, 0.28, False),
+    (2, 4, 0.28, True),
+    (3, 4, 0.28, True),
+    (1, 4, 0.15, True),
+    (3, 4, 0.4, True),
+    (2, 4, 0.18, False),
+    (2, 8, 0.28, True),
+    (4, 4, 0.4, True),
+    (1, 8, 0.2, False),
+)
+MANY_CLASSES: tuple[Guess, ...] = (
+    (2, 4, 0.4, True),
+    (1, 4, 0.4, True),
+    (2, 4, 0.3, False),
+    (2, 4, 0.55, True),
+    (0, 4, 0.25, True),
+    (3, 4, 0.55, True),
+    (1, 4, 0.6, False),
+    (1, 8, 0.4, True),
+    (3, 4, 0.55, False),
+    (0, 8, 0.3, True),
+)
+FEW_FEATURES: tuple[Guess, ...] = (
+    (4, 4, 0.92, True),
+    (3, 4, 0.92, True),
+    (4, 4, 0.8, True),
+    (3, 4, 0.8, True),
+    (3, 8, 0.92, True),
+    (4, 4, 0.92, False),
+    (2, 4, 0.8, True),
+)
+"""Fewer features than classes: the projection costs next to nothing, so the tree may have nearly all."""
+
+
+def _guesses(task: Task) -> tuple[Guess, ...]:
     if task.n_features < 2 * task.n_classes:
-        depths = (4, 3, 2)
-    return [
-        {"depth": depth, "tree_bits": bits, "share": share, "saturate": saturate}
-        for share in (0.3, 0.5, 0.75)
-        for saturate in (True, False)
-        for bits in (4, 8)
-        for depth in depths
-    ]
+        return FEW_FEATURES + MANY_CLASSES
+    return TWO_CLASSES if task.n_classes == 2 else MANY_CLASSES
 
 
-def _shape(
-    task: Task, budget: int, *, depth: int, tree_bits: int, share: float, saturate: bool
-) -> dict[str, Any] | None:
+def _shape(task: Task, budget: int, guess: Guess) -> dict[str, Any] | None:
     """As many dimensions as the tree's share allows, none of them so sparse that it sees next to nothing."""
+    depth, tree_bits, share, saturate = guess
     tree = TreeShape(depth, task.n_scores)
     room = budget - CONSTANT_BYTES * len(CONSTANTS)
     column = (2 * tree.rows + tree.branches) * tree_bits / 8
     by_tree = int((share * room - column) / (column + 2))
-    least = max(2.0, 0.08 * task.n_features)
+    least = max(2.0, 0.15 * task.n_features)
     by_projection = int((room - column) / (column + 3 + least))
     dimensions = min(by_tree, by_projection, 8 * task.n_features)
     if tree_bits == 4 and dimensions % 2 == 0:

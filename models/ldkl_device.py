@@ -79,7 +79,7 @@ class _Ldkl(DeviceModel):
         cube = (n, self.tree.nodes, self.n_scores)
         votes = predicted.reshape(cube) * gates.reshape(cube)
         sample, node = np.arange(n), np.zeros(n, dtype=np.int64)
-        total = votes[sample, node]
+        total = np.zeros((n, self.n_scores), dtype=votes.dtype) + votes[sample, node]
         for _ in range(self.tree.depth):
             node = 2 * node + 1 + (branches[sample, node] > 0)
             total = total + votes[sample, node]

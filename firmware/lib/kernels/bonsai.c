@@ -1,0 +1,90 @@
+/* Bonsai in integers.
+ *
+ *     z_i  = clip(Σ_j Z_ij·x_j / 2^Z_SHIFT + b_i)      x, Z int8 or Z of 4 bits; b int16; z int8; then 127
+ *     p_kc = Σ_i W_kci·z_i / 2^W_SHIFT                 sum int32, p int16
+ *     t_kc = clip(Σ_i V_kci·z_i / 2^V_SHIFT)           int8: tanh(x) ≈ x within ±1, 127 being 1
+ *     y_c  = Σ_k p_kc·t_kc                             over the nodes k on the path, int32
+ *
+ * All divisions round to nearest, halves up; clip is to ±127. From node k the path goes on to 2k+2 if
+ * Σ_i T_ki·z_i > 0, else to 2k+1, so that only the nodes on the path cost time. */
+#include "kernel.h"
+
+#if defined(MODEL_FAMILY_BONSAI) && MODEL_NUMBERS == MODEL_INT8
+
+#include "argmax.h"
+#include "model_data.h"
+#include "nibbles.h"
+#include "projection_any.h"
+#include "tree_path.h"
+
+#define COLUMNS (MODEL_W_ROWS + 1u)
+
+static int8_t z[COLUMNS];
+
+static inline int32_t predictor_sum(uint16_t row)
+{
+#if defined(MODEL_PREDICTORS_DENSE4)
+    return dot_packed(&model_predictors_packed[(size_t)row * PACKED_BYTES(COLUMNS)], z, COLUMNS);
+#else
+    return dot_wide(&model_predictors[(size_t)row * COLUMNS], z, COLUMNS);
+#endif
+}
+
+static inline int32_t gate_sum(uint16_t row)
+{
+#if defined(MODEL_GATES_DENSE4)
+    return dot_packed(&model_gates_packed[(size_t)row * PACKED_BYTES(COLUMNS)], z, COLUMNS);
+#else
+    return dot_wide(&model_gates[(size_t)row * COLUMNS], z, COLUMNS);
+#endif
+}
+
+static inline int32_t branch_sum(uint16_t node)
+{
+#if MODEL_DEPTH == 0
+    (void)node;
+    return 0;
+#elif defined(MODEL_BRANCHES_DENSE4)
+    return dot_packed(&model_branches_packed[(size_t)node * PACKED_BYTES(COLUMNS)], z, COLUMNS);
+#else
+    return dot_wide(&model_branches[(size_t)node * COLUMNS], z, COLUMNS);
+#endif
+}
+
+void kernel_begin(void)
+{
+    projection_begin();
+}
+
+void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
+{
+    projection_fold(first, x, count);
+}
+
+uint16_t kernel_finish(int32_t *scores)
+{
+    for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
+        z[i] = clip_unit(shifted(projection[i], MODEL_Z_SHIFT) + flash_i16(&model_b[i]));
+    }
+    z[MODEL_W_ROWS] = 127;
+
+    for (uint16_t c = 0; c < MODEL_SCORES; c++) {
+        scores[c] = 0;
+    }
+    uint16_t node = 0;
+    for (uint8_t level = 0;; level++) {
+        uint16_t row = (uint16_t)(node * MODEL_SCORES);
+        for (uint16_t c = 0; c < MODEL_SCORES; c++, row++) {
+            const int16_t predicted = (int16_t)shifted(predictor_sum(row), MODEL_W_SHIFT);
+            const int8_t gate = clip_unit(shifted(gate_sum(row), MODEL_V_SHIFT));
+            scores[c] += (int32_t)predicted * gate;
+        }
+        if (level == MODEL_DEPTH) {
+            break;
+        }
+        node = child(node, branch_sum(node) > 0);
+    }
+    return argmax(scores);
+}
+
+#endif
