@@ -1,7 +1,7 @@
 /* Receive features, predict, reply. Names no model and no board: model.h, kernel.h and hal.h do.
  *
- * Requests are answered one at a time, in the order of their numbers. The last reply is kept: a repeated number
- * means that it was lost on the way, and gets it again without anything being done twice. */
+ * Requests are answered one at a time, in the order of their numbers. The last reply is kept: a repeated
+ * number means that it was lost on the way, and gets it again without anything being done twice. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ static void answer_hello(uint8_t kind)
 
 static void answer_prediction(uint8_t kind, uint32_t cycles)
 {
-    _Static_assert((int)LINK_SIZE_REPEAT_REPLY == (int)LINK_SIZE_PREDICT_REPLY, "REPEAT answers as PREDICT does");
+    _Static_assert((int)LINK_SIZE_REPEAT_REPLY == (int)LINK_SIZE_PREDICT_REPLY, "they answer alike");
     put16(reply.payload + LINK_AT_PREDICT_REPLY_CLASS, result.class_index);
     put32(reply.payload + LINK_AT_PREDICT_REPLY_CYCLES, cycles);
     answer(kind, LINK_SIZE_PREDICT_REPLY);

@@ -1,5 +1,6 @@
-/* A kernel that computes nothing for a chosen time: 65,536 cycles, one overflow of the timer, and about a hundred
- * more, less the value of its one feature. With it a window can be made to end at any cycle around the overflow. */
+/* A kernel that computes nothing for a chosen time: 65,536 cycles, one overflow of the timer, and about a
+ * hundred more, less the value of its one feature. With it a window can be made to end at any cycle around
+ * the overflow. */
 #include "kernel.h"
 
 static uint8_t skipped;

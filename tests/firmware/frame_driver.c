@@ -1,6 +1,7 @@
-/* Drives lib/link/frame for the tests: `encode` and `decode` lines of hex from standard input, or `fuzz COUNT
- * SEED`, which feeds that many random and mutated frames to the decoder and checks after each of them what must
- * always hold. Prints its counts as JSON; a broken promise is an abort, found by the sanitizers or by `must`. */
+/* Drives lib/link/frame for the tests: `encode` and `decode` lines of hex from standard input, or `fuzz
+ * COUNT SEED`, which feeds that many random and mutated frames to the decoder and checks after each of
+ * them what must always hold. Prints its counts as JSON; a broken promise is an abort, found by the
+ * sanitizers or by `must`. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,12 @@ static uint32_t below(uint32_t limit)
 /* Any byte, the special ones and their escaped forms far more often than by chance. */
 static uint8_t random_byte(void)
 {
-    static const uint8_t special[] = {LINK_FLAG, LINK_ESCAPE, LINK_FLAG ^ LINK_ESCAPE_XOR, LINK_ESCAPE ^ LINK_ESCAPE_XOR};
+    static const uint8_t special[] = {
+        LINK_FLAG,
+        LINK_ESCAPE,
+        LINK_FLAG ^ LINK_ESCAPE_XOR,
+        LINK_ESCAPE ^ LINK_ESCAPE_XOR,
+    };
     return below(8) == 0 ? special[below(sizeof special)] : (uint8_t)random32();
 }
 
@@ -139,7 +145,8 @@ static void check_unharmed(const frame_rx_t *rx)
     size_t payload = body_length - FRAME_HEAD;
     if (payload > FRAME_PAYLOAD) {
         must(rx->event == FRAME_TOO_LONG, "a long frame is called too long");
-        must(memcmp(rx->bytes, body, body_length < FRAME_CAPACITY ? body_length : FRAME_CAPACITY) == 0, "its head");
+        size_t kept = body_length < FRAME_CAPACITY ? body_length : FRAME_CAPACITY;
+        must(memcmp(rx->bytes, body, kept) == 0, "the head of a long frame is kept");
     } else {
         must(rx->event == FRAME_GOOD, "a whole frame is good");
         must(frame_kind(rx) == body[0] && frame_seq(rx) == body[1], "kind and number");
@@ -236,7 +243,8 @@ static void encode(const char *line)
     printf("\n");
 }
 
-/* A line: what came over the wire as hex. Out: one word an event, with kind, number and payload of good ones. */
+/* A line: what came over the wire as hex. Out: one word an event, with kind, number and payload of good
+ * ones. */
 static void decode(const char *line)
 {
     frame_rx_t rx = {.event = FRAME_NONE};

@@ -22,7 +22,8 @@ frame_event_t hal_wait(void);
 void hal_put(uint8_t byte);
 
 /* The compute window: the trigger pin is high and the cycle counter runs from open to close. Both are real
- * calls, in a file of their own, so that no compiler moves work across them. close gives the cycles between. */
+ * calls, in a file of their own, so that no compiler moves work across them. close gives the cycles
+ * between. */
 void hal_window_open(void);
 uint32_t hal_window_close(void);
 

@@ -1,9 +1,10 @@
 /* Frames on the serial line: FLAG kind seq payload crc FLAG, as harness/link/messages.py defines them.
  *
- * The decoder takes one byte at a time and is inlined into the receive interrupt: a call from there would make
- * the compiler save every register a callee may use, 60 cycles of the 160 that a byte lasts at 1 Mbaud and
- * 16 MHz. There is one frame buffer and no ring: the host is silent while the device works, so a complete frame
- * stays where it was received until it is released, and what comes in the meantime is noise and dropped. */
+ * The decoder takes one byte at a time and is inlined into the receive interrupt: a call from there would
+ * make the compiler save every register a callee may use, 60 cycles of the 160 that a byte lasts at 1 Mbaud
+ * and 16 MHz. There is one frame buffer and no ring: the host is silent while the device works, so a complete
+ * frame stays where it was received until it is released, and what comes in the meantime is noise and
+ * dropped. */
 #ifndef LINK_FRAME_H
 #define LINK_FRAME_H
 
@@ -27,7 +28,7 @@ typedef enum {
     FRAME_NONE,
     FRAME_GOOD,     /* a whole frame with a right CRC; kept until frame_release */
     FRAME_TOO_LONG, /* the CRC is right, but the payload's end was not kept; kept until frame_release */
-    FRAME_DAMAGED,  /* wrong CRC or cut short; nothing is kept, and a good frame may follow and take its place */
+    FRAME_DAMAGED,  /* wrong CRC or cut short; nothing is kept, and a good frame may take its place */
 } frame_event_t;
 
 typedef enum {
@@ -55,7 +56,8 @@ static inline frame_crc_t frame_crc_start(void)
     return (frame_crc_t){LINK_CRC_START >> 8, LINK_CRC_START & 0xff};
 }
 
-/* The eight steps of the bit-wise algorithm at once, without a table: 24 cycles on an AVR instead of about 100. */
+/* The eight steps of the bit-wise algorithm at once, without a table: 24 cycles on an AVR instead of about
+ * 100. */
 static inline frame_crc_t frame_crc(frame_crc_t crc, uint8_t byte)
 {
     uint8_t x = crc.high ^ byte;
@@ -130,7 +132,10 @@ static inline void frame_release(frame_rx_t *rx)
 static inline uint8_t frame_kind(const frame_rx_t *rx) { return rx->bytes[0]; }
 static inline uint8_t frame_seq(const frame_rx_t *rx) { return rx->bytes[1]; }
 static inline const uint8_t *frame_payload(const frame_rx_t *rx) { return rx->bytes + FRAME_HEAD; }
-static inline uint8_t frame_payload_length(const frame_rx_t *rx) { return rx->length - FRAME_HEAD - FRAME_CRC; }
+static inline uint8_t frame_payload_length(const frame_rx_t *rx)
+{
+    return rx->length - FRAME_HEAD - FRAME_CRC;
+}
 
 /* Send one frame byte by byte through `put`. */
 void frame_send(void (*put)(uint8_t), uint8_t kind, uint8_t seq, const uint8_t *payload, uint8_t length);

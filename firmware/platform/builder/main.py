@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from SCons.Script import COMMAND_LINE_TARGETS, AlwaysBuild, Builder, Default, DefaultEnvironment
 
@@ -85,13 +86,13 @@ else:
     Path(env.subst("$BUILD_DIR/flags.txt")).write_text(env.subst("$CFLAGS $CCFLAGS"), encoding="utf8")
 
 
-def reach_bootloader(target: object, source: object, env: object) -> None:
+def reach_bootloader(target: Any, source: Any, env: Any) -> None:
     """A named port that exists, and a board that listens: avrdude checks neither.
 
     avrdude 7.1 with `-c wiring` spins for ever on a missing port, and PlatformIO, given none, picks the first
     it finds. Boards with USB in the chip start their bootloader when the port is opened at 1200 baud.
     """
-    port = env.subst("$UPLOAD_PORT")  # type: ignore[attr-defined]
+    port = env.subst("$UPLOAD_PORT")
     if not port:
         refuse("no upload port was named. Add --upload-port, for example --upload-port /dev/ttyACM0.")
     if os.name == "posix" and "://" not in port and not Path(port).exists():
@@ -100,8 +101,8 @@ def reach_bootloader(target: object, source: object, env: object) -> None:
         from platformio.device.list.util import list_serial_ports
 
         before = list_serial_ports()
-        env.TouchSerialPort("$UPLOAD_PORT", 1200)  # type: ignore[attr-defined]
-        env.Replace(UPLOAD_PORT=env.WaitForNewSerialPort(before))  # type: ignore[attr-defined]
+        env.TouchSerialPort("$UPLOAD_PORT", 1200)
+        env.Replace(UPLOAD_PORT=env.WaitForNewSerialPort(before))
 
 
 env.Replace(

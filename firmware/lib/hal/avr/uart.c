@@ -5,6 +5,7 @@
 #include <avr/wdt.h>
 
 #include "hal.h"
+#include "window.h"
 
 /* The ATmega32U4 has only USART1, and there D0 and D1 lead to it. */
 #if HAL_UART == 0
@@ -31,18 +32,17 @@
 enum { U2X_BIT = 1, UDRE_BIT = 5, UCSZ_8 = 0x06, RXCIE_BIT = 7, RXEN_BIT = 4, TXEN_BIT = 3 };
 
 #define UBRR_VALUE (F_CPU / 8 / HAL_BAUD - 1)
-_Static_assert(F_CPU % (8 * HAL_BAUD) == 0, "the baud rate must divide the clock: the link has no error to spare");
+_Static_assert(F_CPU % (8 * HAL_BAUD) == 0, "the baud rate must divide the clock");
 
 frame_rx_t hal_rx;
 
-/* 1 Mbaud at 16 MHz leaves 160 cycles a byte, and the receiver's FIFO holds two. An ordinary byte takes 106,
- * entry and return included (ATmega2560: 114, as it saves RAMPZ too); waking up and going back to sleep take 12. */
+/* 1 Mbaud at 16 MHz leaves 160 cycles a byte, and the receiver's FIFO holds two. An ordinary byte takes
+ * 106, entry and return included (ATmega2560: 114, as it saves RAMPZ too); waking up and going back to
+ * sleep take 12. */
 ISR(RX_VECTOR)
 {
     frame_receive(&hal_rx, UDR);
 }
-
-void hal_window_start(void);
 
 void hal_start(void)
 {

@@ -7,6 +7,7 @@
 #include <avr/io.h>
 
 #include "hal.h"
+#include "window.h"
 
 void hal_window_start(void)
 {
@@ -14,9 +15,10 @@ void hal_window_start(void)
     HAL_TRIGGER_DDR |= 1 << HAL_TRIGGER_BIT;
 }
 
-/* The overflows so far are kept in GPIOR1:GPIOR0, which one-cycle instructions reach, and GPIOR2 saves SREG
- * without the stack. 24 cycles with entry, vector jump and return on the ATmega328P, 26 on the ATmega2560 with
- * its 22-bit program counter: 0.04 % of a long window, and no part of one shorter than 65536 cycles. */
+/* The overflows so far are kept in GPIOR1:GPIOR0, which one-cycle instructions reach, and GPIOR2 saves
+ * SREG without the stack. 24 cycles with entry, vector jump and return on the ATmega328P, 26 on the
+ * ATmega2560 with its 22-bit program counter: 0.04 % of a long window, and no part of one shorter than
+ * 65536 cycles. */
 ISR(TIMER1_OVF_vect, ISR_NAKED)
 {
     __asm__ volatile("push r24           \n\t" /* 2 */
@@ -71,7 +73,8 @@ uint32_t hal_window_close(void)
                        [port] "I"(_SFR_IO_ADDR(HAL_TRIGGER_PORT)), [bit] "I"(HAL_TRIGGER_BIT)
                      : "memory");
     uint16_t overflows = (uint16_t)(GPIOR1 << 8) | GPIOR0;
-    /* An overflow whose interrupt had no time to run; the high byte tells whether it came before the reading. */
+    /* An overflow whose interrupt had no time to run; the high byte tells whether it came before the
+     * reading. */
     if ((TIFR1 & 1 << TOV1) && high < 0x80) {
         overflows++;
     }
