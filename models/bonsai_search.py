@@ -14,6 +14,8 @@ from models.device import CONSTANT_BYTES
 from models.search import Task
 from models.staged_estimator import schedule
 
+LEAST_DENSITY = 0.18
+"""Where more dimensions would leave each fewer weights than this share, they have not paid."""
 EPOCHS = {"fast": 40, "normal": 100, "best": 200}
 
 
@@ -24,6 +26,8 @@ def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
         shape = _shape(task, budget, guess)
         if shape is not None and shape not in found:
             found.append(shape)
+    # So few dimensions hardly tell the classes apart: only where nothing else fits.
+    found.sort(key=lambda shape: shape["projection_dim"] < 0.6 * task.n_scores)
     return [{**shape, "budget": budget, **schedule(task, EPOCHS[effort])} for shape in found]
 
 
@@ -44,15 +48,17 @@ TWO_CLASSES: tuple[Guess, ...] = (
 )
 MANY_CLASSES: tuple[Guess, ...] = (
     (2, 4, 0.4, True),
+    (2, 4, 0.16, True),
     (1, 4, 0.4, True),
-    (2, 4, 0.3, False),
-    (2, 4, 0.55, True),
     (0, 4, 0.25, True),
-    (3, 4, 0.55, True),
-    (1, 4, 0.6, False),
-    (1, 8, 0.4, True),
-    (3, 4, 0.55, False),
+    (2, 4, 0.3, False),
+    (3, 4, 0.5, True),
+    (1, 4, 0.2, True),
+    (1, 4, 0.55, False),
+    (2, 4, 0.55, True),
+    (3, 4, 0.5, False),
     (0, 8, 0.3, True),
+    (1, 8, 0.4, True),
 )
 FEW_FEATURES: tuple[Guess, ...] = (
     (4, 4, 0.92, True),
@@ -79,9 +85,9 @@ def _shape(task: Task, budget: int, guess: Guess) -> dict[str, Any] | None:
     room = budget - CONSTANT_BYTES * len(CONSTANTS)
     column = (2 * tree.rows + tree.branches) * tree_bits / 8
     by_tree = int((share * room - column) / (column + 2))
-    least = max(2.0, 0.15 * task.n_features)
+    least = max(2.0, LEAST_DENSITY * task.n_features)
     by_projection = int((room - column) / (column + 3 + least))
-    dimensions = min(by_tree, by_projection, 8 * task.n_features)
+    dimensions = min(by_tree, by_projection, max(64, task.n_features // 4))
     if tree_bits == 4 and dimensions % 2 == 0:
         dimensions -= 1  # With the constant an even number of weights a row, which fills whole bytes.
     if dimensions < 2:

@@ -117,9 +117,9 @@ class StagedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def schedule(task: Task, epochs: int) -> dict[str, Any]:
     """The parameters that a search sets by the data: fewer samples get more epochs, of smaller batches."""
-    more = min(3.0, max(1.0, ENOUGH / task.n_samples))
+    factor = min(3.0, max(1.0, ENOUGH / task.n_samples)) * min(1.0, (PLENTY / task.n_samples) ** 0.5)
     return {
-        "epochs": round(epochs * more),
+        "epochs": round(epochs * factor),
         "batch_size": 32 if task.n_samples < ENOUGH else 128,
         "image": task.image,
         "jitter": 0.8 if task.image else 0.2,
@@ -128,3 +128,5 @@ def schedule(task: Task, epochs: int) -> dict[str, Any]:
 
 ENOUGH = 4000
 """Samples from which on an epoch is long enough."""
+PLENTY = 20000
+"""Samples from which on so many epochs are not needed."""

@@ -45,7 +45,7 @@ def make(
     b: Array
     if family == "ldkl":
         R = drawn(2 * tree.rows + tree.branches, features, density)
-        b = rng.integers(-90, 90, size=R.shape[0])
+        b = rng.integers(-90, 90, size=len(R))
         if numbers == "int8":
             return LdklInt8.from_integers(R, b, INT8, labels, v_shift=shift, limit=limit)
         return LdklFloat.from_floats(R / 300, b / 127, FLOAT, labels)
