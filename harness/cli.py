@@ -66,12 +66,13 @@ def run_line(arguments: Sequence[str]) -> int:
     try:
         code = app(args=line, prog_name="kilobench", standalone_mode=False)
         sys.stdout.flush()
-        return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("\nkilobench: stopped.\n")
-        return EXIT_INTERRUPTED
+        code = EXIT_INTERRUPTED
+    except SystemExit:
+        # Shell completion, and a reader of stdout that has gone (head, less): neither is an error.
+        return 0
     except BrokenPipeError:
-        # The reader (head, less) has gone; Python would complain once more when it flushes at exit.
+        # As above; Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
@@ -79,29 +80,36 @@ def run_line(arguments: Sequence[str]) -> int:
             traceback.print_exc()
         _explain(error, debug)
         return EXIT_ERROR
+    if code == EXIT_INTERRUPTED:
+        sys.stderr.write("kilobench: stopped.\n")
+    return code if isinstance(code, int) else 0
 
 
 def _explain(error: Exception, debug: bool) -> None:
-    """The two sentences on stderr."""
-    usage = getattr(error, "format_message", None)
-    if isinstance(error, KilobenchError):
-        problem, remedy = error.problem, error.remedy
-    elif usage is not None:
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context else "kilobench"
-        problem, remedy = usage().replace("\n", " ").strip(), f"`{command} --help` lists what it takes."
-    else:
-        what = " ".join(str(error).split())
-        problem = f"Unexpected {type(error).__name__}{': ' if what else ''}{what}."
-        remedy = (
-            "Please report it with the traceback above."
-            if debug
-            else "This is a defect of kilobench: repeat the command with --debug and report what it prints."
-        )
+    """What is wrong and what to do, on stderr."""
+    problem, remedy = _sentences(error, debug)
     mark, plain = ("\x1b[1;31m", "\x1b[0m") if _colourful() else ("", "")
     sys.stderr.write(f"{mark}kilobench:{plain} {problem}\n")
     if remedy:
         sys.stderr.write(f"{remedy}\n")
+
+
+def _sentences(error: Exception, debug: bool) -> tuple[str, str]:
+    if isinstance(error, KilobenchError):
+        return error.problem, error.remedy
+    usage = getattr(error, "format_message", None)  # of any parser's error, typer's own or click's
+    if usage is not None:
+        said = " ".join(usage().split())
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "kilobench"
+        return said if said.endswith((".", "?")) else f"{said}.", f"`{command} --help` lists what it takes."
+    what = " ".join(str(error).split())
+    return (
+        f"Unexpected {type(error).__name__}{': ' if what else ''}{what.rstrip('.')}.",
+        "This is a defect of kilobench: report it with the traceback above."
+        if debug
+        else "This is a defect of kilobench: repeat the command with --debug and report what it prints.",
+    )
 
 
 def _colourful() -> bool:

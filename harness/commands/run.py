@@ -61,7 +61,7 @@ def command(
     except KeyboardInterrupt:
         place = "--sim" if sim else f"--port {where}"
         line = f"kilobench run {suite} --board {board} {place} --out {folder} --resume"
-        sys.stderr.write(f"\nWhat was measured is kept. Continue with: {line}\n")
+        sys.stderr.write(f"\nWhat was measured is kept; continue with {line}\n")
         raise
     made = make(folder)
     if as_json:

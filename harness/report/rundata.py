@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -17,6 +18,7 @@ from harness.errors import KilobenchError, RunFolderError
 from harness.jobs import KEY_COLUMNS
 from harness.stats import fraction_interval
 from harness.store import SAMPLE_COLUMNS, SCHEMA
+from models import budget
 
 TITLES = {
     "protonn": "ProtoNN",
@@ -91,6 +93,11 @@ class Row:
     def title(self) -> str:
         return f"{self.family} {self.numbers}"
 
+    @property
+    def size(self) -> str:
+        """The budget, in words."""
+        return "" if self.budget is None else re.sub(r"(?<=\d)(?=\D+$)", " ", budget.show(self.budget))
+
 
 COLUMNS = tuple(field.name for field in fields(Row))
 PARSERS = {"int | None": int, "float | None": float}
@@ -107,11 +114,11 @@ class Panel:
     """The board type, unless it is one that this version does not know."""
 
     def labels(self) -> list[str]:
-        """A name for each row; the budget is part of it where one model has several, † that it failed."""
+        """A name for each row; its budget is added where one model has several, and † where it failed."""
         titles = [row.title for row in self.rows]
         return [
             row.title
-            + (f" {_size(row.budget)}" if titles.count(row.title) > 1 and row.budget else "")
+            + (f" ≤{row.size}" if titles.count(row.title) > 1 and row.budget else "")
             + ("" if row.ok else " †")
             for row in self.rows
         ]
@@ -254,9 +261,3 @@ def board_type(name: str) -> Board | None:
         return load_board(name)
     except KilobenchError:
         return None
-
-
-def _size(budget: int | None) -> str:
-    if budget is None:
-        return ""
-    return f"{budget / 1024:g} kB" if budget >= 1024 else f"{budget} B"

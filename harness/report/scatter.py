@@ -121,13 +121,16 @@ def _name(axes: Axes, panel: Panel, rows: list[Row], published: list[Published])
     """Labels beside the points: ours always, and first; a published method once, at its largest if it can."""
     titles = dict(zip(panel.rows, panel.labels(), strict=True))
     largest_first = sorted(published, key=lambda item: -(item.size or 0.0))
+    # A budget that a model did not use up gives the same model as a smaller one: one point, one label.
+    groups = [f"{row.title} {row.flash_model} {row.accuracy}" for row in rows]
+    groups += [item.title for item in largest_first]
     names = [(titles[row], theme.colour(row.model), True) for row in rows]
     names += [(item.title, theme.MUTED.light, False) for item in largest_first]
     spots = [(float(row.flash_model or 0), 100 * (row.accuracy or 0)) for row in rows]
     spots += [_where(item) for item in largest_first]
     anchors = [
-        Point(float(x), float(y), text_width(name, LABEL_SIZE, ours), LABEL_HEIGHT, f"{name} {ours}", ours)
-        for (x, y), (name, _, ours) in zip(axes.transData.transform(spots), names, strict=True)
+        Point(float(x), float(y), text_width(name, LABEL_SIZE, ours), LABEL_HEIGHT, group, ours)
+        for (x, y), (name, _, ours), group in zip(axes.transData.transform(spots), names, groups, strict=True)
     ]
     whiskers = []
     for row in rows:

@@ -95,10 +95,15 @@ def terminal(run: Run) -> Table:
 
 
 def troubles(run: Run) -> list[str]:
-    """Why a job was skipped or failed, one after the other."""
+    """Why jobs were skipped or failed; those with the same reason in one sentence."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in run.troubled:
+        groups.setdefault((row.status, row.reason), []).append(
+            f"{row.dataset} {row.title} {row.size}".strip()
+        )
     return [
-        f"{row.dataset}, {row.title}: {row.status}. {row.reason or 'No reason is given.'}"
-        for row in run.troubled
+        f"{', '.join(names)}: {status}. {reason or 'No reason is given.'}"
+        for (status, reason), names in groups.items()
     ]
 
 
@@ -219,6 +224,7 @@ TEX = {
     "µ": "\\textmu{}",
     "’": "'",
     "–": "--",
+    "≤": "$\\leq$",
     "†": "\\textdagger{}",
     numbers.THIN: "\\,",
 }

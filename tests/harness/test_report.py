@@ -115,7 +115,7 @@ def test_budgets_tell_rows_of_one_model_apart(tmp_path: Path) -> None:
         fixture.row("digits", "linear", "int8", budget=2048),
     ]
     (panel,) = rundata.read(fixture.write(tmp_path, lines)).panels()
-    assert panel.labels() == ["ProtoNN int8 1 kB", "ProtoNN int8 2 kB", "Linear int8"]
+    assert panel.labels() == ["ProtoNN int8 ≤1 kB", "ProtoNN int8 ≤2 kB", "Linear int8"]
 
 
 def test_the_report_writes_every_file(folder: Path) -> None:
