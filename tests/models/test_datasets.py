@@ -6,13 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models import datasets, datasets_files
+from models import datasets, datasets_files, datasets_index, datasets_sources
 from models.errors import DatasetError, UnknownName
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setenv("KILOBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv(datasets_index.OFFLINE_VARIABLE, "1")
+    monkeypatch.setattr(datasets_sources, "OPENML", {})
     return tmp_path
 
 
@@ -45,7 +48,13 @@ def test_every_name_has_a_status_without_loading() -> None:
     assert {datasets.status(name).name for name in datasets.names()} == set(datasets.names())
 
 
-def test_missing_dataset_names_the_way(folder: Path) -> None:
+def test_empty_folder_is_named(folder: Path) -> None:
+    with pytest.raises(DatasetError, match=f"{folder}.*no"):
+        datasets.load("usps-2")
+
+
+def test_missing_dataset_names_the_ways(folder: Path) -> None:
+    np.savez(folder / "other.npz", X=[1])
     assert not datasets.status("usps-2").available
     with pytest.raises(DatasetError, match=r"usps\.npz"):
         datasets.load("usps-2")
