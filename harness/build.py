@@ -6,11 +6,13 @@ board, the compiler and PlatformIO. So a change anywhere builds anew, and nothin
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
 import shutil
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +27,7 @@ AVR_ARRAY, AVR_FLASH = 32_767, 65_536
 """The largest array of avr-gcc, with its signed 16-bit sizes, and what the kernels' pointers reach."""
 SOURCES = ("src", "lib", "platform")
 SHOWN_ERRORS = 3
+WORKSPACE = "building-"
 _ERROR = re.compile(r"error|undefined reference|multiple definition|overflowed|will not fit", re.IGNORECASE)
 
 
@@ -165,13 +168,14 @@ def _make(sources: dict[str, str], board: Board, streaming: bool, folder: Path) 
     """Build in a folder of its own, then move the result into place at once: two builds never meet."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        workspace = Path(tempfile.mkdtemp(prefix="building-", dir=folder.parent))
+        workspace = Path(tempfile.mkdtemp(prefix=WORKSPACE, dir=folder.parent))
     except OSError as error:
         raise SetupError(
             f"The cache {folder.parent} cannot be written: {error.strerror}.",
             "Set KILOBENCH_CACHE to a folder that can.",
         ) from error
     try:
+        _sweep(folder.parent)
         model = workspace / "model"
         model.mkdir()
         for name, text in sources.items():
@@ -197,6 +201,14 @@ def _make(sources: dict[str, str], board: Board, streaming: bool, folder: Path) 
                 raise
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed builds have left; a living one ends before it is that old."""
+    for path in folder.glob(f"{WORKSPACE}*"):
+        with contextlib.suppress(OSError):  # its owner, or another's sweep, was faster
+            if time.time() - path.stat().st_mtime > 2 * toolchain.TIMEOUT_S:
+                shutil.rmtree(path)
 
 
 def _failure(output: str, folder: Path) -> BuildError:

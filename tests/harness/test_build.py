@@ -124,6 +124,15 @@ def test_parallel_builds_do_not_disturb_each_other(fresh: Path) -> None:
         assert model.digest in firmware.elf.read_bytes()
 
 
+def test_remains_of_killed_builds_are_swept_up(fresh: Path) -> None:
+    dead, alive = fresh / "building-dead", fresh / "building-alive"
+    for folder in (dead, alive):
+        (folder / "model").mkdir(parents=True)
+    os.utime(dead, (0, 0))
+    build(make("linear", "int8"), UNO)
+    assert alive.is_dir() and not dead.exists()
+
+
 def test_model_larger_than_the_flash() -> None:
     with pytest.raises(DoesNotFit, match=r"alone is \d+ bytes, and the Arduino Uno R3 has 32256"):
         build(make("linear", "int8", features=12_000), UNO)
