@@ -117,6 +117,7 @@ class L1LogisticClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             # The last digits of the weights are below the int8 step anyway.
             warnings.simplefilter("ignore", ConvergenceWarning)
             solver.fit(x, labels)
+        self.n_iter_ = int(np.max(solver.n_iter_))
         return solver.coef_, solver.intercept_
 
     def _quantize(self, encoded: Array, labels: Array) -> None:
@@ -140,7 +141,10 @@ class L1LogisticClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
     """Penalties around the usual, likeliest first; small data and small budgets want strong ones."""
     iterations = {"fast": 30, "normal": 100, "best": 300}[effort]
-    return [{"C": C, "budget": budget, "max_iter": iterations} for C in (0.3, 0.1, 1.0, 0.03, 3.0, 0.01, 10.0, 0.003)]
+    return [
+        {"C": C, "budget": budget, "max_iter": iterations}
+        for C in (0.3, 0.1, 1.0, 0.03, 3.0, 0.01, 10.0, 0.003)
+    ]
 
 
 def _within(W: Array, budget: int | None) -> npt.NDArray[np.bool_]:

@@ -1,12 +1,20 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models import datasets
 from models.errors import BudgetError, InputError
 from models.linear import L1LogisticClassifier
 from models.linear_device import LinearInt8
+
+
+@parametrize_with_checks([L1LogisticClassifier()])  # type: ignore[untyped-decorator]
+def test_follows_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
 
 
 @pytest.fixture(scope="module")

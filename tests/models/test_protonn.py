@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models import datasets, protonn_math
 from models.device import Array
@@ -12,6 +13,11 @@ from models.errors import BudgetError, InputError
 from models.optim import fake_quantize, logistic_loss, softmax_loss
 from models.protonn import ProtoNNClassifier, weights_within
 from models.protonn_math import Grid
+
+
+@parametrize_with_checks([ProtoNNClassifier(), ProtoNNClassifier(solver="paper", rounds=5)])  # type: ignore[untyped-decorator]
+def test_follows_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
 
 
 @pytest.fixture(scope="module")
