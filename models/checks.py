@@ -109,8 +109,10 @@ def check_kernel(model: DeviceModel, encoded: Array, *, seed: int = 0, ways: int
     scores = model.scores(encoded)
     rng = np.random.default_rng(seed)
     with hostc.HostKernel(model) as kernel:
-        for way in range(ways + 1):
-            pieces = None if way == 0 else random_pieces(model.n_features, rng)
+        n = model.n_features
+        # An empty piece before or after the whole is legal: a sample's last request may bring nothing new.
+        cuts: list[list[int] | None] = [None, [n, 0], [0, n]]
+        for pieces in cuts + [random_pieces(n, rng) for _ in range(ways)]:
             classes, answered = kernel.run(encoded, pieces)
             how = "whole vectors" if pieces is None else f"pieces of {pieces}"
             if not _same(answered, scores):

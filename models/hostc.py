@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from models.device import WIRE_TYPES, Array, DeviceModel
 from models.errors import KilobenchError
-from models.export import c_files, kernels_folder
+from models.export import c_files, kernel_file, kernels_folder
 
 COMPILER = "gcc"
 FLAGS = ("-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
@@ -35,7 +35,7 @@ class HostKernel:
         for name, text in c_files(model).items():
             (folder / name).write_text(text, encoding="utf8")
         self._program = folder / "kernel"
-        sources = [Path(__file__).with_name("host_driver.c"), *sorted(kernels_folder().glob("*.c"))]
+        sources = [Path(__file__).with_name("host_driver.c"), kernel_file(model.family, model.numbers)]
         command = [
             COMPILER,
             *FLAGS,

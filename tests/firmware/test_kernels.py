@@ -120,7 +120,7 @@ def test_exp2_is_accurate() -> None:
     ]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     kind=st.sampled_from(KINDS),
     features=st.integers(1, 600),

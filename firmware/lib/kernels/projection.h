@@ -90,7 +90,7 @@ static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
 {
     if (count == MODEL_FEATURES) {
         fold_whole(x);
-    } else {
+    } else if (count != 0) { /* an empty piece may follow the whole vector, which has set no cursors */
         fold_piece(first, x, count);
     }
 }
