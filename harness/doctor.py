@@ -146,19 +146,16 @@ def uploader() -> Iterator[Check]:
 def dataset_folder() -> Iterator[Check]:
     from models import datasets
 
-    chosen = os.environ.get("KILOBENCH_DATA")
-    if chosen and not Path(chosen).is_dir():
-        yield Check(
-            "datasets",
-            "broken",
-            f"KILOBENCH_DATA names {chosen}, which is no folder",
-            "Set it to the folder that holds the datasets, or unset it.",
-        )
+    try:
+        here = [name for name in datasets.names() if datasets.status(name).available]
+    except KilobenchError as error:
+        yield Check("datasets", "broken", error.problem, error.remedy)
         return
-    here = [name for name in datasets.names() if datasets.status(name).available]
     away = [name for name in datasets.names() if name not in here]
     detail = f"{', '.join(here)} are here" + (f"; {', '.join(away)} are not" if away else "")
-    remedy = "Set KILOBENCH_DATA to a folder that has them." if away else ""
+    remedy = (
+        "They are downloaded on first use; KILOBENCH_DATA can name a folder that has them." if away else ""
+    )
     yield Check("datasets", "note" if away else "ok", detail, remedy, needed=False)
 
 

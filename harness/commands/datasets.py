@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import typer
+
 from harness.commands import show
 
 
@@ -25,9 +27,13 @@ def command(as_json: show.Json = False) -> None:
                 show.grouped(fact.features),
                 f"{show.grouped(fact.classes)}{' labels' if fact.multilabel else ''}",
                 "yes" if fact.available else "no",
-                fact.source.removeprefix("not here: "),
+                fact.source if fact.available else "–",
             ]
             for fact in facts
         ],
         right=["train", "test", "features", "classes"],
     )
+    if not all(fact.available for fact in facts):
+        typer.echo(
+            "\nThe others are downloaded on first use; KILOBENCH_DATA can name a folder that has them."
+        )

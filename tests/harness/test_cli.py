@@ -17,6 +17,7 @@ import pytest
 from serial.tools import list_ports
 
 from harness import boards, cli, runner
+from models import datasets, datasets_index, datasets_sources
 from tests.harness import fixture_run as fixture
 
 SUITE = """
@@ -38,6 +39,15 @@ def ports(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
     monkeypatch.setattr(list_ports, "comports", lambda: found)
     return found
+
+
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No dataset but those of scikit-learn, and no way to get one."""
+    monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
+    monkeypatch.setattr(datasets, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setenv(datasets_index.OFFLINE_VARIABLE, "1")
+    monkeypatch.setattr(datasets_sources, "OPENML", {})
 
 
 def port(device: str, vid: int = 0x2341, pid: int = 0x0043) -> SimpleNamespace:
@@ -136,10 +146,8 @@ def test_wrong_input_is_answered_with_two_sentences(
     assert list(tmp_path.iterdir()) == [], "nothing may be left behind"
 
 
-def test_a_dataset_that_is_not_here_is_said_so(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("KILOBENCH_DATA", raising=False)
+@pytest.mark.usefixtures("offline")
+def test_a_dataset_that_is_not_here_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert "KILOBENCH_DATA" in refused(capsys, "train", "linear", "usps-2")
 
 
@@ -184,10 +192,8 @@ def test_boards_as_table_and_as_json(capsys: pytest.CaptureFixture[str], ports: 
     assert facts["mega2560"]["ports"] == []
 
 
-def test_datasets_as_table_and_as_json(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("KILOBENCH_DATA", raising=False)
+@pytest.mark.usefixtures("offline")
+def test_datasets_as_table_and_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run_line(["datasets"]) == 0
     assert "usps-10" in capsys.readouterr().out
     assert cli.run_line(["datasets", "--json"]) == 0
@@ -216,7 +222,7 @@ def test_train_tells_and_writes_what_it_trained(
 def test_train_for_float_tells_of_the_model_in_the_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    from models import datasets, modelfile
+    from models import modelfile
 
     path = tmp_path / "float.kb"
     line = ["train", "linear", "cancer", "--effort", "fast", "--numbers", "float32", "--out", str(path)]

@@ -101,7 +101,8 @@ def test_a_simulator_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPat
 
 
 def test_absent_datasets_are_a_note(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KILOBENCH_DATA", str(tmp_path))
+    monkeypatch.delenv("KILOBENCH_DATA", raising=False)
+    monkeypatch.setenv("KILOBENCH_CACHE", str(tmp_path))
     check = only(doctor.dataset_folder())
     assert check.status == "note"
     assert "digits" in check.detail.partition(";")[0]
