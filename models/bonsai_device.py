@@ -184,7 +184,9 @@ class BonsaiInt8(_Bonsai):
             raise InputError(
                 f"w_shift is {self.constants['w_shift']}, but these weights need {narrowing(self.W)}."
             )
-        sum_bytes("The sum of gate", self.V, UNIT, (1 << int(self.constants["v_shift"])) >> 1)
+        scale = nibbles.scale_in_sums("gates", self.arrays)
+        half = (1 << int(self.constants["v_shift"])) >> 1
+        sum_bytes("The sum of gate", self.V, scale * UNIT, scale * half)
         score = (self.depth + 1) * INT16_MAX * UNIT
         if score > INT32_MAX:
             raise InputError(f"A tree of depth {self.depth} has scores up to {score}, beyond 32 bits.")
@@ -195,7 +197,8 @@ class BonsaiInt8(_Bonsai):
     def _projection_bytes(self) -> int:
         """How wide the sums of Z·x must be; InputError if 32 bits are too few."""
         half = 1 << (int(self.constants["z_shift"]) - 1)
-        return sum_bytes("The sum of projection row", self.Z, INT8_REACH, half)
+        scale = nibbles.scale_in_sums("w", self.arrays)
+        return sum_bytes("The sum of projection row", self.Z, scale * INT8_REACH, scale * half)
 
     def projections(self, encoded: Array) -> npt.NDArray[np.int64]:
         """z' of encoded samples (n, dimensions + 1)."""

@@ -148,7 +148,8 @@ class LdklInt8(_Ldkl):
 
     def _sum_bytes(self) -> int:
         half = 1 << (int(self.constants["v_shift"]) - 1)
-        return sum_bytes("The sum of row", self.R, INT8_REACH, half)
+        scale = nibbles.scale_in_sums("w", self.arrays)
+        return sum_bytes("The sum of row", self.R, scale * INT8_REACH, scale * half)
 
     def scores(self, encoded: Array) -> Array:
         r = round_shift(integer_product(encoded, self.R), int(self.constants["v_shift"])) + self.arrays["b"]

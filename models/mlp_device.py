@@ -126,14 +126,15 @@ class MlpInt8(_Mlp):
             if matrix.size and int(matrix.min()) < -encoding.INT8_WEIGHT:
                 raise InputError(f"{key} holds {int(matrix.min())}, beyond ±{encoding.INT8_WEIGHT}.")
         self._sum_bytes()
-        sum_bytes("The score", self.O, UNIT)
+        sum_bytes("The score", self.O, nibbles.scale_in_sums("out", self.arrays) * UNIT)
 
     def c_sizes(self) -> Mapping[str, int]:
         return {**super().c_sizes(), "w_sum_bytes": self._sum_bytes()}
 
     def _sum_bytes(self) -> int:
         half = 1 << (int(self.constants["h_shift"]) - 1)
-        return sum_bytes("The sum of hidden unit", self.W, INT8_REACH, half)
+        scale = nibbles.scale_in_sums("w", self.arrays)
+        return sum_bytes("The sum of hidden unit", self.W, scale * INT8_REACH, scale * half)
 
     def scores(self, encoded: Array) -> Array:
         sums = round_shift(integer_product(encoded, self.W), int(self.constants["h_shift"]))

@@ -172,3 +172,8 @@ def _check(matrix: Array) -> Array:
     if matrix.size and int(np.abs(matrix.astype(np.int64)).max()) > LIMIT:
         raise InputError(f"A weight of four bits is beyond ±{LIMIT}.", "Scale the matrix before rounding it.")
     return matrix
+
+
+def scale_in_sums(name: str, arrays: Mapping[str, Array]) -> int:
+    """What the kernel multiplies a matrix's sums by: it uses four bits where they lie, above four others."""
+    return 16 if layout_of(name, arrays) in LAYOUTS else 1

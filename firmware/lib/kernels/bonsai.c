@@ -21,33 +21,45 @@
 
 static int8_t z[COLUMNS];
 
-static inline int32_t predictor_sum(uint16_t row)
-{
+/* Node sums, sixteen times what they mean where weights are of four bits. */
 #if defined(MODEL_PREDICTORS_DENSE4)
-    return dot_packed(&model_predictors_packed[(size_t)row * PACKED_BYTES(COLUMNS)], z, COLUMNS);
+#define PREDICTOR_BITS NIBBLE_BITS
 #else
-    return dot_wide(&model_predictors[(size_t)row * COLUMNS], z, COLUMNS);
+#define PREDICTOR_BITS 0
 #endif
-}
-
-static inline int32_t gate_sum(uint16_t row)
-{
 #if defined(MODEL_GATES_DENSE4)
-    return dot_packed(&model_gates_packed[(size_t)row * PACKED_BYTES(COLUMNS)], z, COLUMNS);
+#define GATE_BITS NIBBLE_BITS
 #else
-    return dot_wide(&model_gates[(size_t)row * COLUMNS], z, COLUMNS);
+#define GATE_BITS 0
+#endif
+
+static inline node_t predictor_sum(uint16_t row)
+{
+#if PREDICTOR_BITS
+    return node_packed(&model_predictors_packed[(size_t)row * PACKED_BYTES(COLUMNS)], z, COLUMNS);
+#else
+    return node_i8(&model_predictors[(size_t)row * COLUMNS], z, COLUMNS);
 #endif
 }
 
-static inline int32_t branch_sum(uint16_t node)
+static inline node_t gate_sum(uint16_t row)
+{
+#if GATE_BITS
+    return node_packed(&model_gates_packed[(size_t)row * PACKED_BYTES(COLUMNS)], z, COLUMNS);
+#else
+    return node_i8(&model_gates[(size_t)row * COLUMNS], z, COLUMNS);
+#endif
+}
+
+static inline node_t branch_sum(uint16_t node)
 {
 #if MODEL_DEPTH == 0
     (void)node;
     return 0;
 #elif defined(MODEL_BRANCHES_DENSE4)
-    return dot_packed(&model_branches_packed[(size_t)node * PACKED_BYTES(COLUMNS)], z, COLUMNS);
+    return node_packed(&model_branches_packed[(size_t)node * PACKED_BYTES(COLUMNS)], z, COLUMNS);
 #else
-    return dot_wide(&model_branches[(size_t)node * COLUMNS], z, COLUMNS);
+    return node_i8(&model_branches[(size_t)node * COLUMNS], z, COLUMNS);
 #endif
 }
 
@@ -64,7 +76,7 @@ void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
 uint16_t kernel_finish(int32_t *scores)
 {
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-        z[i] = clip_unit(shifted(projection[i], MODEL_Z_SHIFT) + flash_i16(&model_b[i]));
+        z[i] = clip_unit(shifted(projection[i], MODEL_Z_SHIFT + PROJECTION_BITS) + flash_i16(&model_b[i]));
     }
     z[MODEL_W_ROWS] = 127;
 
@@ -75,8 +87,8 @@ uint16_t kernel_finish(int32_t *scores)
     for (uint8_t level = 0;; level++) {
         uint16_t row = (uint16_t)(node * MODEL_SCORES);
         for (uint16_t c = 0; c < MODEL_SCORES; c++, row++) {
-            const int16_t predicted = (int16_t)shifted(predictor_sum(row), MODEL_W_SHIFT);
-            const int8_t gate = clip_unit(shifted(gate_sum(row), MODEL_V_SHIFT));
+            const int16_t predicted = (int16_t)shifted(predictor_sum(row), MODEL_W_SHIFT + PREDICTOR_BITS);
+            const int8_t gate = clip_unit(shifted(gate_sum(row), MODEL_V_SHIFT + GATE_BITS));
             scores[c] += (int32_t)predicted * gate;
         }
         if (level == MODEL_DEPTH) {

@@ -23,7 +23,7 @@
 
 static inline int32_t row_sum(uint16_t row)
 {
-    return shifted(projection[row], MODEL_V_SHIFT) + flash_i16(&model_b[row]);
+    return shifted(projection[row], MODEL_V_SHIFT + PROJECTION_BITS) + flash_i16(&model_b[row]);
 }
 
 void kernel_begin(void)

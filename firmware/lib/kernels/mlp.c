@@ -31,16 +31,16 @@ void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
 uint16_t kernel_finish(int32_t *scores)
 {
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-        const int8_t unit = clip_unit(shifted(projection[i], MODEL_H_SHIFT) + flash_i16(&model_b[i]));
+        const int8_t unit = clip_unit(shifted(projection[i], MODEL_H_SHIFT + PROJECTION_BITS) + flash_i16(&model_b[i]));
         h[i] = unit < 0 ? 0 : unit;
     }
     h[MODEL_W_ROWS] = 127;
 
     for (uint16_t c = 0; c < MODEL_SCORES; c++) {
 #if defined(MODEL_OUT_DENSE4)
-        scores[c] = dot_packed(&model_out_packed[(size_t)c * PACKED_BYTES(COLUMNS)], h, COLUMNS);
+        scores[c] = node_packed(&model_out_packed[(size_t)c * PACKED_BYTES(COLUMNS)], h, COLUMNS) >> NIBBLE_BITS;
 #else
-        scores[c] = dot_wide(&model_out[(size_t)c * COLUMNS], h, COLUMNS);
+        scores[c] = node_i8(&model_out[(size_t)c * COLUMNS], h, COLUMNS);
 #endif
     }
     return argmax(scores);

@@ -1,4 +1,4 @@
-/* projection[i] = Σ_j W_ij·x_j, folded piece by piece, for every layout of integers there is.
+/* projection[i] = Σ_j W_ij·x_j · 2^PROJECTION_BITS, folded piece by piece, for every layout of integers.
  *
  * W is of int8 (projection.h) or of four bits: model_w_packed (MODEL_W_DENSE4: row after row, two columns a
  * byte) or model_w_nibbles (MODEL_W_ROWS4: of each row the non-zero values, a byte each, the value in the upper
@@ -7,9 +7,13 @@
 #ifndef PROJECTION_ANY_H
 #define PROJECTION_ANY_H
 
+#include "nibbles.h"
+
 #if !defined(MODEL_W_DENSE4) && !defined(MODEL_W_ROWS4)
 
 #include "projection.h"
+
+#define PROJECTION_BITS 0
 
 #else
 
@@ -19,8 +23,8 @@
 
 #include "kernel.h"
 #include "model_data.h"
-#include "nibbles.h"
-#include "widths.h"
+
+#define PROJECTION_BITS NIBBLE_BITS
 
 static sum_t projection[MODEL_W_ROWS];
 
@@ -39,24 +43,17 @@ static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
     const uint8_t *row = model_w_packed;
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++, row += PACKED_BYTES(MODEL_FEATURES)) {
         const uint8_t *at = row + first / 2;
-        const int8_t *feature = x;
-        uint16_t left = count;
         sum_t sum = projection[i];
         if (first % 2 != 0) { /* the piece begins with the second column of a byte */
-            sum += lower_half(flash_u8(at++)) * *feature++;
-            left--;
+            sum += lower_half(flash_u8(at)) * *x;
+            projection[i] = dot_packed(sum, at + 1, x + 1, (uint16_t)(count - 1));
+        } else {
+            projection[i] = dot_packed(sum, at, x, count);
         }
-        projection[i] = (sum_t)(sum + dot_packed(at, feature, left));
     }
 }
 
 #else
-
-/* How far each row has been read: a row's values do not end where a piece of the vector does. */
-static struct {
-    const uint8_t *next;
-    uint16_t columns; /* how many lie before its gap */
-} cursors[MODEL_W_ROWS];
 
 static inline uint16_t bytes_of_row(uint16_t row)
 {
@@ -69,38 +66,57 @@ static inline uint16_t bytes_of_row(uint16_t row)
 
 static void projection_begin(void)
 {
+    /* The first piece sets everything, so that a vector in one piece needs no cursors. */
+}
+
+static void fold_whole(const int8_t *x)
+{
     const uint8_t *row = model_w_nibbles;
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-        projection[i] = 0;
-        cursors[i].next = row;
-        cursors[i].columns = 0;
+        const uint16_t bytes = bytes_of_row(i);
+        projection[i] = dot_nibble_row(row, bytes, x);
+        row += bytes;
+    }
+}
+
+#if WHOLE_VECTORS
+
+static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
+{
+    (void)first;
+    (void)count;
+    fold_whole(x);
+}
+
+#else
+
+/* How far each row has been read: a row's values do not end where a piece of the vector does. */
+static nibble_cursor_t cursors[MODEL_W_ROWS];
+
+static void fold_piece(uint16_t first, const int8_t *x, uint16_t count)
+{
+    const uint8_t *row = model_w_nibbles;
+    for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
+        if (first == 0) {
+            projection[i] = 0;
+            cursors[i].next = row;
+            cursors[i].columns = 0;
+        }
         row += bytes_of_row(i);
+        projection[i] = dot_nibbles(projection[i], &cursors[i], row, first, x, count);
     }
 }
 
 static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
 {
-    const uint32_t end = (uint32_t)first + count;
-    const uint8_t *row_end = model_w_nibbles;
-    for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-        row_end += bytes_of_row(i);
-        const uint8_t *next = cursors[i].next;
-        uint16_t columns = cursors[i].columns;
-        sum_t sum = projection[i];
-        for (; next != row_end; next++) {
-            const uint8_t both = flash_u8(next);
-            const uint16_t reached = (uint16_t)(columns + (both & 15u) + 1u);
-            if (reached > end) {
-                break;
-            }
-            columns = reached;
-            sum += upper_half(both) * x[columns - 1 - first];
-        }
-        cursors[i].next = next;
-        cursors[i].columns = columns;
-        projection[i] = sum;
+    if (count == MODEL_FEATURES) {
+        fold_whole(x);
+    } else if (count != 0) { /* an empty piece may follow the whole vector, which has set no cursors */
+        fold_piece(first, x, count);
     }
 }
+
+#endif
 
 #endif
 

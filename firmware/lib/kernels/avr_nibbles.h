@@ -1,0 +1,165 @@
+/* The inner loops of nibbles.h for AVR, in the manner of avr_dot.h, whose macros they use. Cycles stand beside
+ * each line; lpm is 3, ld and mul 2, a taken branch 2. */
+#ifndef AVR_NIBBLES_H
+#define AVR_NIBBLES_H
+
+#include <stdint.h>
+
+#include "avr_dot.h"
+
+/* Sums over z: of 520 terms of at most 127·127, or 16·7·127, none leaves 24 bits. */
+#if MODEL_W_ROWS < 520
+typedef __int24 node_t;
+#define NODE_ADD_HIGH "    adc   %C[sum], %[sign]  \n" /* 1 */
+#else
+typedef int32_t node_t;
+#define NODE_ADD_HIGH "    adc   %C[sum], %[sign]  \n" /* 1 */ \
+                      "    adc   %D[sum], %[sign]  \n" /* 1 */
+#endif
+#define NODE_EXTEND "    sbc   %[sign], %[sign]  \n" /* 1 */
+
+/* A byte with two weights: 19, 23 or 25 cycles with sums of 2, 3 or 4 bytes. */
+#define AVR_PACKED(extend, add_high)                         \
+    "    lpm   %[b], Z+          \n" /* 3 */                 \
+    "    ld    %[a], X+          \n" /* 2 */                 \
+    "    mov   %[c], %[b]        \n" /* 1 */                 \
+    "    andi  %[c], 0xF0        \n" /* 1 */                 \
+    "    muls  %[a], %[c]        \n" /* 2; carry is the sign */ \
+    extend                           /* 1 */                 \
+    "    add   %A[sum], r0       \n" /* 1 */                 \
+    "    adc   %B[sum], r1       \n" /* 1 */                 \
+    add_high                         /* 1 or 2 */            \
+    "    ld    %[a], X+          \n" /* 2 */                 \
+    "    swap  %[b]              \n" /* 1 */                 \
+    "    andi  %[b], 0xF0        \n" /* 1 */                 \
+    "    muls  %[a], %[b]        \n" /* 2 */                 \
+    extend                           /* 1 */                 \
+    "    add   %A[sum], r0       \n" /* 1 */                 \
+    "    adc   %B[sum], r1       \n" /* 1 */                 \
+    add_high                         /* 1 or 2 */
+
+/* sum + Σ w[i]·x[i] over a packed row */
+static inline sum_t dot_packed(sum_t sum, const uint8_t *row, const int8_t *x, uint16_t count)
+{
+    uint16_t rounds = count / 16;
+    uint8_t rest = (uint8_t)(count / 2 % 8), a, b, c, sign;
+    __asm__ volatile(AVR_LOOP(AVR_PACKED(AVR_EXTEND, AVR_ADD_HIGH))
+                     : [sum] "+r"(sum), [rounds] "+w"(rounds), [rest] "+d"(rest), [a] "=&d"(a), [b] "=&d"(b),
+                       [c] "=&d"(c), [sign] "=&r"(sign), "+x"(x), "+z"(row)
+                     :
+                     : "r0", "memory");
+    if (count % 2 != 0) {
+        sum += upper_half(flash_u8(row)) * *x;
+    }
+    return sum;
+}
+
+/* The same for the short vectors inside of a model, whose sums have a width of their own. Predictors, gates and
+ * branches share one copy of it. */
+static __attribute__((noinline, unused)) node_t node_packed(const uint8_t *row, const int8_t *z, uint16_t count)
+{
+    node_t sum = 0;
+    uint16_t rounds = count / 16;
+    uint8_t rest = (uint8_t)(count / 2 % 8), a, b, c, sign;
+    __asm__ volatile(AVR_LOOP(AVR_PACKED(NODE_EXTEND, NODE_ADD_HIGH))
+                     : [sum] "+r"(sum), [rounds] "+w"(rounds), [rest] "+d"(rest), [a] "=&d"(a), [b] "=&d"(b),
+                       [c] "=&d"(c), [sign] "=&r"(sign), "+x"(z), "+z"(row)
+                     :
+                     : "r0", "memory");
+    if (count % 2 != 0) {
+        sum += upper_half(flash_u8(row)) * *z;
+    }
+    return sum;
+}
+
+/* Σ w[i]·z[i] over a row of int8; not sixteen times: 11 or 12 cycles a term */
+static __attribute__((noinline, unused)) node_t node_i8(const int8_t *row, const int8_t *z, uint16_t count)
+{
+    node_t sum = 0;
+    uint16_t rounds = count / 8;
+    uint8_t rest = count % 8, a, b, sign;
+    __asm__ volatile(
+        AVR_LOOP("    ld    %[a], X+          \n" /* 2 */
+                 "    lpm   %[b], Z+          \n" /* 3 */
+                 "    muls  %[a], %[b]        \n" /* 2; carry is the sign */
+                 NODE_EXTEND                      /* 1 */
+                 "    add   %A[sum], r0       \n" /* 1 */
+                 "    adc   %B[sum], r1       \n" /* 1 */
+                 NODE_ADD_HIGH)                   /* 1 or 2 */
+        : [sum] "+r"(sum), [rounds] "+w"(rounds), [rest] "+d"(rest), [a] "=&d"(a), [b] "=&d"(b),
+          [sign] "=&r"(sign), "+x"(z), "+z"(row)
+        :
+        : "r0", "memory");
+    return sum;
+}
+
+/* sum + the terms of a sparse row whose columns are below first + count; x[0] is column `first`. The cursor
+ * moves past them. 22, 24 or 25 cycles a term. */
+static inline sum_t dot_nibbles(sum_t sum, nibble_cursor_t *cursor, const uint8_t *row_end, uint16_t first,
+                                const int8_t *x, uint16_t count)
+{
+    const uint8_t *next = cursor->next;
+    const int8_t *limit = x + count;
+    uint16_t at = (uint16_t)((uint16_t)x + cursor->columns - first);
+    uint8_t a, b, sign;
+    __asm__ volatile(
+        "1:  cp    %A[next], %A[end]   \n" /* 1 */
+        "    cpc   %B[next], %B[end]   \n" /* 1 */
+        "    breq  3f                  \n" /* 1 */
+        "    lpm   %[b], Z+            \n" /* 3 */
+        "    mov   %[a], %[b]          \n" /* 1 */
+        "    andi  %[a], 0x0F          \n" /* 1; the gap less one */
+        "    add   %A[at], %[a]        \n" /* 1 */
+        "    adc   %B[at], %[zero]     \n" /* 1 */
+        "    cp    %A[at], %A[limit]   \n" /* 1 */
+        "    cpc   %B[at], %B[limit]   \n" /* 1 */
+        "    brsh  2f                  \n" /* 1 */
+        "    ld    %[a], X+            \n" /* 2 */
+        "    andi  %[b], 0xF0          \n" /* 1; the value, sixteen times */
+        "    muls  %[a], %[b]          \n" /* 2; carry is the sign */
+        AVR_EXTEND                         /* 1 */
+        "    add   %A[sum], r0         \n" /* 1 */
+        "    adc   %B[sum], r1         \n" /* 1 */
+        AVR_ADD_HIGH                       /* 1 or 2 */
+        "    rjmp  1b                  \n" /* 2 */
+        "2:  sub   %A[at], %[a]        \n" /* beyond this piece: put the gap back */
+        "    sbc   %B[at], %[zero]     \n"
+        "    sbiw  %[next], 1          \n"
+        "3:  clr   __zero_reg__        \n"
+        : [sum] "+r"(sum), [at] "+x"(at), [next] "+z"(next), [a] "=&d"(a), [b] "=&d"(b),
+          [sign] "=&r"(sign)
+        : [end] "r"(row_end), [limit] "r"(limit), [zero] "r"((uint8_t)0)
+        : "r0", "memory");
+    cursor->next = next;
+    cursor->columns = (uint16_t)(at + first - (uint16_t)x);
+    return sum;
+}
+
+/* The same for a whole row and the whole vector, where no column needs to be looked at: 14, 16 or 17 cycles a
+ * term. */
+static inline sum_t dot_nibble_row(const uint8_t *row, uint16_t count, const int8_t *x)
+{
+    sum_t sum = 0;
+    uint16_t rounds = count / 8;
+    uint8_t rest = count % 8, a, b, sign;
+    __asm__ volatile(
+        AVR_LOOP("    lpm   %[b], Z+          \n" /* 3 */
+                 "    mov   %[a], %[b]        \n" /* 1 */
+                 "    andi  %[a], 0x0F        \n" /* 1; the gap less one */
+                 "    add   r26, %[a]         \n" /* 1 */
+                 "    adc   r27, %[zero]      \n" /* 1 */
+                 "    ld    %[a], X+          \n" /* 2 */
+                 "    andi  %[b], 0xF0        \n" /* 1; the value, sixteen times */
+                 "    muls  %[a], %[b]        \n" /* 2; carry is the sign */
+                 AVR_EXTEND                       /* 1 */
+                 "    add   %A[sum], r0       \n" /* 1 */
+                 "    adc   %B[sum], r1       \n" /* 1 */
+                 AVR_ADD_HIGH)                    /* 1 or 2 */
+        : [sum] "+r"(sum), [rounds] "+w"(rounds), [rest] "+d"(rest), [a] "=&d"(a), [b] "=&d"(b),
+          [sign] "=&r"(sign), "+x"(x), "+z"(row)
+        : [zero] "r"((uint8_t)0)
+        : "r0", "memory");
+    return sum;
+}
+
+#endif
