@@ -15,6 +15,7 @@ from harness.events import Event, EventReader, Kind, Listener
 from harness.jobs import Job, Status
 from harness.store import RunStore
 from harness.suites import Suite
+from harness.targets.serialport import open_port
 from harness.worker import Batch, Bench, perform, perform_elsewhere
 
 POLL = 0.1
@@ -52,6 +53,9 @@ def run(
         raise InputError(
             f"No port is named for the {board}.", "Give it with --port, or simulate the board with --sim."
         )
+    if port is not None:
+        # A port that is not there is one mistake, not a failed row for every job.
+        open_port(port, boards.load(board).baud).close()
     bench = Bench(out, board, port, chosen.samples, chosen.check_scores)
     about = {
         "suite": chosen.name,

@@ -74,10 +74,6 @@ class Decoder:
         body = payload_bytes + OVERHEAD - 2
         return max(1, body + flags_to_come + rest.count(_ESCAPE) - len(rest))
 
-    def reset(self) -> None:
-        """Forget an unfinished frame, after the port's input was thrown away."""
-        self._rest = b""
-
     def _decode(self, piece: bytes) -> Frame | None:
         if len(piece) > self._longest:
             return None

@@ -31,7 +31,8 @@ def text() -> str:
     """The header, whole."""
     lines = [
         "/* The link's constants and payload layouts.",
-        " * Written by `python -m harness.link.header` from harness/link/messages.py, which explains them. */",
+        " * Written by `python -m harness.link.header` from harness/link/messages.py, "
+        "which explains them. */",
         "#ifndef LINK_PROTOCOL_H",
         "#define LINK_PROTOCOL_H",
         "",

@@ -19,6 +19,7 @@ from harness.errors import (
     DoesNotFit,
     InputError,
     KilobenchError,
+    PortError,
     RunFolderError,
     UnknownName,
 )
@@ -270,6 +271,12 @@ def test_unknown_suite_and_board(tmp_path: Path) -> None:
 def test_a_real_board_needs_a_port(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No port"):
         run(tmp_path / "run", simulate=False)
+
+
+def test_a_port_that_is_not_there_ends_the_run_before_it_begins(tmp_path: Path) -> None:
+    with pytest.raises(PortError, match="There is no port"):
+        run(tmp_path / "run", port=str(tmp_path / "ttyACM0"), simulate=False)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_full_disk_ends_the_run(tmp_path: Path, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
