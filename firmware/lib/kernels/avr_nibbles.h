@@ -1,5 +1,5 @@
-/* The inner loops of nibbles.h for AVR, in the manner of avr_dot.h, whose macros they use. Cycles stand beside
- * each line; lpm is 3, ld and mul 2, a taken branch 2. */
+/* The inner loops of nibbles.h for AVR, in the manner of avr_dot.h, whose macros they use. Cycles stand
+ * beside each line; lpm is 3, ld and mul 2, a taken branch 2. */
 #ifndef AVR_NIBBLES_H
 #define AVR_NIBBLES_H
 
@@ -44,8 +44,8 @@ static inline sum_t dot_packed(sum_t sum, const uint8_t *row, const int8_t *x, u
     uint16_t rounds = count / 16;
     uint8_t rest = (uint8_t)(count / 2 % 8), a, b, c, sign;
     __asm__ volatile(AVR_LOOP(AVR_PACKED(AVR_EXTEND, AVR_ADD_HIGH))
-                     : [sum] "+r"(sum), [rounds] "+w"(rounds), [rest] "+d"(rest), [a] "=&d"(a), [b] "=&d"(b),
-                       [c] "=&d"(c), [sign] "=&r"(sign), "+x"(x), "+z"(row)
+                     : [sum] "+r"(sum), [rounds] "+w"(rounds), [rest] "+d"(rest), [a] "=&d"(a),
+                       [b] "=&d"(b), [c] "=&d"(c), [sign] "=&r"(sign), "+x"(x), "+z"(row)
                      :
                      : "r0", "memory");
     if (count % 2 != 0) {
@@ -54,16 +54,16 @@ static inline sum_t dot_packed(sum_t sum, const uint8_t *row, const int8_t *x, u
     return sum;
 }
 
-/* The same for the short vectors inside of a model, whose sums have a width of their own. Predictors, gates and
- * branches share one copy of it. */
+/* The same for the short vectors inside of a model, whose sums have a width of their own. Predictors, gates
+ * and branches share one copy of it. */
 static __attribute__((noinline, unused)) node_t node_packed(const uint8_t *row, const int8_t *z, uint16_t count)
 {
     node_t sum = 0;
     uint16_t rounds = count / 16;
     uint8_t rest = (uint8_t)(count / 2 % 8), a, b, c, sign;
     __asm__ volatile(AVR_LOOP(AVR_PACKED(NODE_EXTEND, NODE_ADD_HIGH))
-                     : [sum] "+r"(sum), [rounds] "+w"(rounds), [rest] "+d"(rest), [a] "=&d"(a), [b] "=&d"(b),
-                       [c] "=&d"(c), [sign] "=&r"(sign), "+x"(z), "+z"(row)
+                     : [sum] "+r"(sum), [rounds] "+w"(rounds), [rest] "+d"(rest), [a] "=&d"(a),
+                       [b] "=&d"(b), [c] "=&d"(c), [sign] "=&r"(sign), "+x"(z), "+z"(row)
                      :
                      : "r0", "memory");
     if (count % 2 != 0) {

@@ -2,8 +2,8 @@
  *
  *     z_i = clip(Σ_j Z_ij·x_j + b_i) to ±1, then 1     y_c = Σ_k (Σ_i W_kci·z_i) · clip(Σ_i V_kci·z_i) to ±1
  *
- * over the nodes k on the path; from node k it goes on to 2k+2 if Σ_i T_ki·z_i > 0, else to 2k+1. Every sum is
- * taken in the order of its index, one rounded operation after the other. */
+ * over the nodes k on the path; from node k it goes on to 2k+2 if Σ_i T_ki·z_i > 0, else to 2k+1. Every sum
+ * is taken in the order of its index, one rounded operation after the other. */
 #include "kernel.h"
 
 #if defined(MODEL_FAMILY_BONSAI) && MODEL_NUMBERS == MODEL_FLOAT32

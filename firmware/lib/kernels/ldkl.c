@@ -5,9 +5,9 @@
  *     t_kc = clip(r_i) to ±127                  of the rows of gates: tanh(x) ≈ x within ±1, 127 being 1
  *     y_c  = Σ_k p_kc·t_kc                      over the nodes k on the path, int32
  *
- * The rows of R are those of the predictors, node after node, then those of the gates, then one a branch. From
- * node k the path goes on to 2k+2 if r > 0 for its branch, else to 2k+1. All divisions round to nearest, halves
- * up. Every row is summed while the features arrive, because the path is only known at the end. */
+ * The rows of R are those of the predictors, node after node, then those of the gates, then one a branch.
+ * From node k the path goes on to 2k+2 if r > 0 for its branch, else to 2k+1. All divisions round to nearest,
+ * halves up. Every row is summed while the features arrive, because the path is only known at the end. */
 #include "kernel.h"
 
 #if defined(MODEL_FAMILY_LDKL) && MODEL_NUMBERS == MODEL_INT8

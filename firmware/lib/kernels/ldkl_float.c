@@ -2,9 +2,9 @@
  *
  *     r_i = Σ_j R_ij·x_j + b_i     y_c = Σ_k r_kc · clip(r'_kc) to ±1
  *
- * over the nodes k on the path; r are the rows of predictors, r' those of gates, and the path goes on from node
- * k to 2k+2 if the row of its branch is above zero, else to 2k+1. Every sum is taken in the order of its index,
- * one rounded operation after the other. */
+ * over the nodes k on the path; r are the rows of predictors, r' those of gates, and the path goes on from
+ * node k to 2k+2 if the row of its branch is above zero, else to 2k+1. Every sum is taken in the order of its
+ * index, one rounded operation after the other. */
 #include "kernel.h"
 
 #if defined(MODEL_FAMILY_LDKL) && MODEL_NUMBERS == MODEL_FLOAT32

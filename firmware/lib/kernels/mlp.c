@@ -1,9 +1,9 @@
 /* A perceptron with one hidden layer, in integers.
  *
  *     h_i = Σ_j W_ij·x_j / 2^H_SHIFT + b_i, clipped to 0 … 127     x, W int8 or W of 4 bits; b int16; h int8
- *     y_c = Σ_i O_ci·h_i                                           O int8 or of 4 bits; the last h is 127; int32
+ *     y_c = Σ_i O_ci·h_i                                           O int8 or of 4 bits; int32
  *
- * The division rounds to nearest, halves up. */
+ * The last h is the constant 127. The division rounds to nearest, halves up. */
 #include "kernel.h"
 
 #if defined(MODEL_FAMILY_MLP) && MODEL_NUMBERS == MODEL_INT8
@@ -31,16 +31,20 @@ void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
 uint16_t kernel_finish(int32_t *scores)
 {
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-        const int8_t unit = clip_unit(shifted(projection[i], MODEL_H_SHIFT + PROJECTION_BITS) + flash_i16(&model_b[i]));
+        const int32_t sum = shifted(projection[i], MODEL_H_SHIFT + PROJECTION_BITS);
+        const int8_t unit = clip_unit(sum + flash_i16(&model_b[i]));
         h[i] = unit < 0 ? 0 : unit;
     }
     h[MODEL_W_ROWS] = 127;
 
+    size_t at = 0;
     for (uint16_t c = 0; c < MODEL_SCORES; c++) {
 #if defined(MODEL_OUT_DENSE4)
-        scores[c] = node_packed(&model_out_packed[(size_t)c * PACKED_BYTES(COLUMNS)], h, COLUMNS) >> NIBBLE_BITS;
+        scores[c] = node_packed(&model_out_packed[at], h, COLUMNS) >> NIBBLE_BITS;
+        at += PACKED_BYTES(COLUMNS);
 #else
-        scores[c] = node_i8(&model_out[(size_t)c * COLUMNS], h, COLUMNS);
+        scores[c] = node_i8(&model_out[at], h, COLUMNS);
+        at += COLUMNS;
 #endif
     }
     return argmax(scores);

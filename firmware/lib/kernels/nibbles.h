@@ -1,7 +1,7 @@
 /* Weights of four bits in flash, two a byte: models/nibbles.py says how they lie.
  *
- * All sums here are sixteen times what they mean: a weight is used where it lies, in the upper half of a byte,
- * and the shift that follows anyway drops NIBBLE_BITS more. avr_nibbles.h has the same for AVR. */
+ * All sums here are sixteen times what they mean: a weight is used where it lies, in the upper half of a
+ * byte, and the shift that follows anyway drops NIBBLE_BITS more. avr_nibbles.h has the same for AVR. */
 #ifndef NIBBLES_H
 #define NIBBLES_H
 

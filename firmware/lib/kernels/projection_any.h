@@ -1,9 +1,9 @@
 /* projection[i] = Σ_j W_ij·x_j · 2^PROJECTION_BITS, folded piece by piece, for every layout of integers.
  *
  * W is of int8 (projection.h) or of four bits: model_w_packed (MODEL_W_DENSE4: row after row, two columns a
- * byte) or model_w_nibbles (MODEL_W_ROWS4: of each row the non-zero values, a byte each, the value in the upper
- * half, the gap less one in the lower; model_w_counts says how many bytes a row has). Included once, by the
- * kernel. */
+ * byte) or model_w_nibbles (MODEL_W_ROWS4: of each row the non-zero values, a byte each, the value in the
+ * upper half, the gap less one in the lower; model_w_counts says how many bytes a row has). Included once, by
+ * the kernel. */
 #ifndef PROJECTION_ANY_H
 #define PROJECTION_ANY_H
 
