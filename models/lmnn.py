@@ -32,6 +32,8 @@ REFRESH = 5
 """Epochs between two look-ups of them."""
 SAMPLES = 20_000
 """Samples that are learnt from: a map has few parameters, and the look-ups take time with their square."""
+BATCHES = 60
+"""Batches an epoch has at most where data are few; with plenty of data batches have BATCH samples."""
 BATCH = 256
 
 
@@ -87,7 +89,7 @@ def learn_map(
     epochs: int = 30,
     rate: float = 0.02,
 ) -> Array:
-    """L (components × features) for samples of about unit deviation; principal directions to begin with.
+    """L (components × features) for samples of about unit deviation.
 
     Ctrl-C ends the learning with what there is.
     """
@@ -95,7 +97,7 @@ def learn_map(
     if len(x) > SAMPLES:
         some = rng.permutation(len(x))[:SAMPLES]
         x, labels = x[some], labels[some]
-    L = principal_directions(x, rows)
+    L = first_map(x, labels, rows)
     targets = _neighbours(x @ L.T, labels, TARGETS, own=True)
     # The margin is 1: scale the start such that it is the typical distance of a target.
     typical = float(np.mean(np.square((x[:, None] - x[targets]) @ L.T).sum(axis=2))) if targets.size else 1.0
@@ -103,7 +105,8 @@ def learn_map(
     params = {"L": L}
     adam = optim.Adam(params)
     average = optim.Average(params)
-    total = epochs * max(1, round(len(x) / BATCH))
+    batch_size = min(BATCH, max(16, len(x) // BATCHES))
+    total = epochs * max(1, round(len(x) / batch_size))
     done = 0
     try:
         for epoch in range(epochs):
@@ -111,7 +114,7 @@ def learn_map(
                 impostors = _neighbours(x @ params["L"].T, labels, IMPOSTORS, own=False)
             if targets.shape[1] == 0 or impostors.shape[1] == 0:
                 break
-            for batch in optim.minibatches(len(x), BATCH, rng):
+            for batch in optim.minibatches(len(x), batch_size, rng):
                 _, slope = loss_gradient(params["L"], x, batch, targets[batch], impostors[batch])
                 size = float(np.sqrt(np.mean(np.square(params["L"]))))
                 adam.step({"L": slope}, optim.one_cycle(done / total, rate * size))
@@ -142,13 +145,25 @@ def loss_gradient(
     return value, slope * L.dtype.type(2.0 / len(batch))
 
 
-def principal_directions(x: Array, rows: int) -> Array:
-    """The identity, or for fewer rows than features the directions of most variance."""
+def first_map(x: Array, labels: Labels, rows: int) -> Array:
+    """The identity; for fewer rows than features orthogonal directions that tell the classes apart best
+    (Fisher's), and once those are used up, directions of most variance."""
     if rows == x.shape[1]:
         return np.eye(rows, dtype=x.dtype)
-    centred = x - x.mean(axis=0)
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    return np.ascontiguousarray(directions[:, ::-1][:, :rows].T.astype(x.dtype))
+    from scipy.linalg import eigh
+
+    centred = (x - x.mean(axis=0)).astype(np.float64)
+    means = np.stack([centred[labels == c].mean(axis=0) for c in np.unique(labels)])
+    within = centred - means[np.unique(labels, return_inverse=True)[1]]
+    spread = within.T @ within / len(x)
+    spread += 0.05 * np.trace(spread) / len(spread) * np.eye(len(spread)) + 1e-9 * np.eye(len(spread))
+    _, telling = eigh(means.T @ means, spread)
+    _, principal = np.linalg.eigh(centred.T @ centred)
+    fisher = min(rows, len(means) - 1)
+    directions, _ = np.linalg.qr(
+        np.concatenate([telling[:, ::-1][:, :fisher], principal[:, ::-1][:, :rows]], axis=1)
+    )
+    return np.ascontiguousarray(directions[:, :rows].T.astype(x.dtype))
 
 
 def _neighbours(z: Array, labels: Labels, count: int, *, own: bool) -> Labels:

@@ -32,6 +32,10 @@ SHRINKS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 """Parts of the int8 range for the inputs: learnt prototypes reach beyond the data, and must fit as well."""
 REACHES = (1.0, 0.8, 0.6, 0.45, 0.3)
 """With a map: parts of the mapped values' reach that become ±127; what is beyond is clipped."""
+Integers = tuple[Array, InputScale, IntegerMap | None]
+"""Prototypes, the scale of the inputs that fits them, and the map, if any."""
+QUERIES = 1000
+"""Training samples that hashing is tuned on."""
 CALIBRATION = 5000
 """Training samples that decide on the scale."""
 
@@ -87,8 +91,16 @@ class NearestPrototypeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: 
         self._learnt = learnt
         self.prototypes_, self.projection_ = learnt.points, learnt.projection
         self.prototype_labels_ = self.classes_[learnt.owners]
-        self._search = hashing.search(self.search, learnt.points, seed)
         some = np.random.default_rng(seed).permutation(len(labels))[:CALIBRATION]
+        queries = learnt.place(encoded[some[:QUERIES]])
+        self._search = hashing.search(
+            self.search,
+            learnt.points,
+            owners=learnt.owners,
+            queries=queries,
+            labels=labels[some[:QUERIES]],
+            seed=seed,
+        )
         self._quantize(samples[some], labels[some])
         return self
 
@@ -101,6 +113,7 @@ class NearestPrototypeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: 
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Labels of the nearest prototypes; the device's own are `to_device().predict(X)`."""
+        check_is_fitted(self)
         return np.asarray(self.prototype_labels_[self.nearest(X)])
 
     @property
@@ -114,36 +127,36 @@ class NearestPrototypeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: 
         check_is_fitted(self)
         if numbers != "int8":
             raise InputError(f"Prototypes have no firmware for {numbers}.", "Choose int8.")
-        return self._device
+        return self._build(*self._integers)
 
     def _quantize(self, samples: Array, labels: Labels) -> None:
         """Choose the scale that predicts the training samples best; of equals the one that distorts least."""
         tries = self._scaled() if self.projection_ is None else self._mapped(samples)
         best = (-1.0, 0.0)
-        for device, distortion in tries:
-            accuracy = float(np.mean(device.predict_index(samples) == labels))
+        for integers, distortion in tries:
+            accuracy = float(np.mean(self._build(*integers).predict_index(samples) == labels))
             if (accuracy, -distortion) > best:
-                best, self._device = (accuracy, -distortion), device
+                best, self._integers = (accuracy, -distortion), integers
 
-    def _scaled(self) -> list[tuple[PrototypesInt8, float]]:
+    def _scaled(self) -> list[tuple[Integers, float]]:
         """The prototypes on the grid of ever smaller inputs."""
-        found = []
+        found: list[tuple[Integers, float]] = []
         for shrink in SHRINKS:
             limit = max(1, round(self.inputs_.limit * shrink))
             part = limit / self.inputs_.limit
             inputs = dataclasses.replace(self.inputs_, step=self.inputs_.step / part, limit=limit)
             points = self.prototypes_ * (self.unit_ * part)
-            found.append((self._build(points, inputs, None), _distortion(points) / part))
+            found.append(((_int8(points), inputs, None), _distortion(points) / part))
         return found
 
-    def _mapped(self, samples: Array) -> list[tuple[PrototypesInt8, float]]:
+    def _mapped(self, samples: Array) -> list[tuple[Integers, float]]:
         """The prototypes behind an int8 map, which is centred so that its values use both signs."""
         A = np.asarray(self.projection_, dtype=np.float64) / self.unit_
         mapped = self.inputs_.encode(samples).astype(np.float64) @ A.T
         everything = np.concatenate([mapped, self.prototypes_])
         centre = (everything.max(axis=0) + everything.min(axis=0)) / 2
         reach = float(np.abs(everything - centre).max()) or 1.0
-        found = []
+        found: list[tuple[Integers, float]] = []
         for part in REACHES:
             scale = 127.0 / (reach * part)
             shift = int(np.clip(np.floor(np.log2(127.0 / max(np.abs(A).max() * scale, 1e-9))), 1, 20))
@@ -151,13 +164,13 @@ class NearestPrototypeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: 
             bias = np.rint(-centre * scale * 2**shift).astype(np.int64)
             points = (self.prototypes_ - centre) * scale
             mapping = IntegerMap(W, bias, shift)
-            found.append((self._build(points, self.inputs_, mapping), _distortion(points) / scale))
+            found.append(((_int8(points), self.inputs_, mapping), _distortion(points) / scale))
         return found
 
     def _build(self, points: Array, inputs: InputScale, mapping: IntegerMap | None) -> PrototypesInt8:
         matrices = [self.prototypes_] if self.projection_ is None else [self.prototypes_, self.projection_]
         return PrototypesInt8.from_integers(
-            _int8(points),
+            points,
             np.bincount(self._learnt.owners, minlength=len(self.classes_)),
             inputs,
             self.classes_,
@@ -171,7 +184,7 @@ class NearestPrototypeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: 
         return (lambda i, value: print(f"{what}: iteration {i}, loss {value:.5f}")) if self.verbose else None
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_device")
+        return hasattr(self, "_integers")
 
 
 def class_sample(labels: Labels, count: int, rng: np.random.Generator) -> Labels:

@@ -44,6 +44,12 @@ FAMILIES: dict[str, Family] = {
     "tree": Family("models.trees:PrunedTreeClassifier", "models.trees:tree_candidates"),
     "forest": Family("models.trees:ForestClassifier", "models.trees:forest_candidates"),
     "gbdt": Family("models.trees:BoostedTreesClassifier", "models.trees:boosted_candidates"),
+    "knn": Family("models.references:KNNReference", "models.references:knn_candidates"),
+    "lmnn-knn": Family("models.references:LMNNReference", "models.references:lmnn_candidates"),
+    "svm-rbf": Family("models.references:RBFSVMReference", "models.references:rbf_candidates"),
+    "svm-linear": Family("models.references:LinearSVMReference", "models.references:linear_svm_candidates"),
+    "gbdt-full": Family("models.references:BoostedReference", "models.references:boosted_candidates"),
+    "network": Family("models.references:NetworkReference", "models.references:network_candidates"),
 }
 
 

@@ -38,7 +38,7 @@ class SNCClassifier(NearestPrototypeClassifier):
     n_prototypes : size of the compressed set; None: `ratio` of the training set.
     ratio : the compression ratio, 0.04 is the paper's 4 %.
     metric : A of eq. (7): "scale" (γ·I), "diagonal" (a learnt weight a feature) or "linear" (r × d).
-    n_components : r of the linear metric; None: half the features.
+    n_components : r of the linear metric; None: half the features, but at least two.
     gamma : γ² in units of the likeliest value for the start; None: by cross-validation.
     max_iter : iterations of conjugate gradients.
     search : how neighbours are found: "exhaustive", "ball_tree" or "lsh".
@@ -270,7 +270,7 @@ def _space(metric: str, x: Array, gamma: float, components: int | None) -> Space
         return Space(x.dtype.type(root), fixed=True)
     if metric == "diagonal":
         return Space(np.full(x.shape[1], root, dtype=x.dtype), fixed=False)
-    rows = min(components or max(1, x.shape[1] // 2), x.shape[1])
+    rows = min(components or max(2, x.shape[1] // 2), x.shape[1])
     centred = x[:: max(1, len(x) // 20_000)] - x.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
     return Space((root * directions[:, ::-1][:, :rows].T).astype(x.dtype), fixed=False)

@@ -64,16 +64,7 @@ class _TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             trees, base = self._grow(x[:, columns], labels, seed)
         trees = [_on_columns(tree, columns) for tree in trees]
         trees = self._affordable(trees, x.shape[1])
-        self._device = Trees.from_trees(
-            trees,
-            self.inputs_,
-            self.classes_,
-            n_features=x.shape[1],
-            base=base,
-            leaf_bytes=self.leaf_bytes,
-            paper_bytes=sum(PAPER_BYTES * (t.leaves - 1) + 4 * t.leaves for t in trees),
-            info={"trees": len(trees), "leaves": sum(t.leaves for t in trees)},
-        )
+        self._trees, self._base = trees, base
         self.n_trees_ = len(trees)
         self.n_leaves_ = sum(t.leaves for t in trees)
         return self
@@ -82,20 +73,30 @@ class _TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """Votes, or boosted scores: the device's own integers."""
         check_is_fitted(self)
         samples = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        found = self._device.scores(self._device.encode(samples)).astype(np.float64)
+        device = self.to_device()
+        found = device.scores(device.encode(samples)).astype(np.float64)
         return found[:, 0] if found.shape[1] == 1 else found
 
     def predict(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self)
         samples = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return np.asarray(self.classes_[self._device.predict_index(samples)])
+        return np.asarray(self.classes_[self.to_device().predict_index(samples)])
 
     def to_device(self, numbers: str = "int8") -> DeviceModel:
         """The fitted model for firmware."""
         check_is_fitted(self)
         if numbers != "int8":
             raise InputError(f"These trees have no firmware for {numbers}.", "Choose int8.")
-        return self._device
+        return Trees.from_trees(
+            self._trees,
+            self.inputs_,
+            self.classes_,
+            n_features=self.n_features_in_,
+            base=self._base,
+            leaf_bytes=self.leaf_bytes,
+            paper_bytes=sum(PAPER_BYTES * (t.leaves - 1) + 4 * t.leaves for t in self._trees),
+            info={"trees": self.n_trees_, "leaves": self.n_leaves_},
+        )
 
     def _affordable(self, trees: list[Tree], n_features: int) -> list[Tree]:
         if self.budget is None:
@@ -110,7 +111,7 @@ class _TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return found
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_device")
+        return hasattr(self, "_trees")
 
 
 class Fits:

@@ -2,7 +2,7 @@
 
 A tree is a string of bytes, first the root:
 
-    inner node   feature, threshold, skip     x[feature] <= threshold: go to the byte after, else `skip` further
+    inner node   feature, threshold, skip     x[feature] <= threshold: the next byte, else `skip` further
     leaf         255 - class                  a vote for that class
                  255, value                   a value for a score (boosted trees)
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -197,9 +198,7 @@ class Trees(DeviceModel):
         data = self.arrays["nodes"].tobytes()
         edges = [*self.arrays["starts"].tolist(), len(data)]
         first_leaf = LEAF if self.boosted else LEAF + 1 - self.n_classes
-        return tuple(
-            self.format.read(data[a:b], first_leaf) for a, b in zip(edges[:-1], edges[1:], strict=True)
-        )
+        return tuple(self.format.read(data[a:b], first_leaf) for a, b in pairwise(edges))
 
     def c_sizes(self) -> Mapping[str, int]:
         kept = self.arrays.get("kept")

@@ -1,6 +1,6 @@
 /* Decision trees, forests and boosted trees in integers.
  *
- *     inner node   feature, threshold, skip     x[feature] <= threshold: go to the byte after, else `skip` further
+ *     inner node   feature, threshold, skip     x[feature] <= threshold: the next byte, else `skip` further
  *     leaf         255 - class                  a vote for that class
  *                  255, value                   a value for a score (boosted trees)
  *

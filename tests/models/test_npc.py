@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from models import datasets, npc
+from models.checks import check_device_model
+from models.device import Array
+from models.errors import InputError
+from models.npc import NPCClassifier, sharpness
+from models.prototypes import KMeansPrototypes
+from models.search import Task
+from models.soft_neighbours import PooledLoss, SoftNeighbours, beyond, exponential_loss, hinge_loss
+from tests.models.gradients import numeric_gradient
+
+LOSSES: dict[str, PooledLoss] = {"exponential": exponential_loss, "hinge": hinge_loss(0.4)}
+
+
+@pytest.fixture(scope="module")
+def digits() -> datasets.Dataset:
+    return datasets.load("digits")
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [
+        NPCClassifier(3, max_iter=10),
+        NPCClassifier(3, max_iter=10, loss="hinge"),
+        NPCClassifier(3, max_iter=5, metric="lmnn"),
+    ]
+)
+def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def problem(loss: PooledLoss) -> tuple[SoftNeighbours, Array]:
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(40, 5)), rng.integers(0, 3, size=40)
+    P, owners = rng.normal(size=(7, 5)), np.array([0, 0, 1, 1, 1, 2, 2])
+    return SoftNeighbours(X, labels, owners, 3, loss), P
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradients_are_those_of_finite_differences(loss: str, gamma: float) -> None:
+    soft, P = problem(LOSSES[loss])
+    _, gradient = npc.objective_gradient(soft, P, gamma)
+    numeric = numeric_gradient(lambda p: npc.objective_gradient(soft, p, gamma)[0], P)
+    assert np.allclose(gradient, numeric, atol=1e-6)
+
+
+def test_the_penalty_beyond_the_range_has_its_gradient() -> None:
+    P = np.random.default_rng(0).normal(size=(5, 4)) * 2
+    _, gradient = beyond(P, 1.5)
+    assert np.allclose(gradient, numeric_gradient(lambda p: beyond(p, 1.5)[0], P), atol=1e-7)
+
+
+def test_the_loss_is_equation_20_less_its_least_value() -> None:
+    rng = np.random.default_rng(1)
+    X, labels = rng.normal(size=(20, 3)), rng.integers(0, 3, size=20)
+    P, owners = rng.normal(size=(4, 3)), np.array([0, 1, 2, 2])
+    gamma = 0.8
+    s = np.exp(-np.square(X[:, None] - P).sum(axis=2)) ** gamma
+    w = s / s.sum(axis=1, keepdims=True)
+    theta = np.where(owners[:, None] == np.arange(3), 1, -1)
+    y = np.where(labels[:, None] == np.arange(3), 1, -1)
+    expected = np.exp(-y * (w @ theta)).sum(axis=1).mean() - 3 * np.exp(-1)
+    found, _ = npc.objective_gradient(SoftNeighbours(X, labels, owners, 3, exponential_loss), P, gamma)
+    assert found == pytest.approx(expected)
+
+
+def test_gamma_goes_from_soft_to_hard() -> None:
+    rng = np.random.default_rng(0)
+    x, points = rng.normal(size=(500, 4)), rng.normal(size=(12, 4))
+    gammas = sharpness(x, points, undecided=0.8, steps=10)
+    assert len(gammas) == 10
+    assert np.allclose(np.diff(np.log(gammas)), np.log(gammas[1] / gammas[0]))
+
+    def weights(gamma: float) -> Array:
+        s = np.exp(-gamma * np.square(x[:, None] - points).sum(axis=2))
+        return np.sort(s / s.sum(axis=1, keepdims=True), axis=1)
+
+    first, last = weights(gammas[0]), weights(gammas[-1])
+    assert np.mean(first[:, -1] - first[:, -2] < 0.5) == pytest.approx(0.8, abs=0.02)
+    assert np.mean(1 - last[:, -1] < npc.REST) == pytest.approx(npc.DECIDED, abs=0.02)
+
+
+def test_better_than_the_means_it_starts_from(digits: datasets.Dataset) -> None:
+    means = KMeansPrototypes(2, random_state=0).fit(digits.X_train, digits.y_train)
+    learnt = NPCClassifier(2, random_state=0).fit(digits.X_train, digits.y_train)
+    assert len(learnt.prototypes_) == 20
+    assert learnt.score(digits.X_test, digits.y_test) > means.score(digits.X_test, digits.y_test) + 0.02
+
+
+@pytest.mark.parametrize("params", [{}, {"loss": "hinge"}, {"metric": "lmnn", "n_components": 10}])
+def test_int8_is_as_good_as_float(digits: datasets.Dataset, params: dict[str, Any]) -> None:
+    model = NPCClassifier(3, random_state=0, max_iter=15, **params).fit(digits.X_train, digits.y_train)
+    device = model.to_device()
+    as_int8 = np.mean(device.predict(digits.X_test) == digits.y_test)
+    assert as_int8 > 0.95
+    assert as_int8 > model.score(digits.X_test, digits.y_test) - 0.01
+    check_device_model(device, digits.X_test[:40])
+
+
+def test_a_seed_gives_one_model(digits: datasets.Dataset) -> None:
+    one, two = (NPCClassifier(2, steps=3, random_state=3) for _ in range(2))
+    X, y = digits.X_train, digits.y_train
+    assert one.fit(X, y).to_device().digest == two.fit(X, y).to_device().digest
+
+
+def test_an_interrupt_keeps_what_was_learnt(
+    digits: datasets.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+    loss = npc.objective_gradient
+
+    def interrupted(*args: Any) -> tuple[float, Array]:
+        nonlocal calls
+        calls += 1
+        if calls > 25:
+            raise KeyboardInterrupt
+        return loss(*args)
+
+    monkeypatch.setattr(npc, "objective_gradient", interrupted)
+    model = NPCClassifier(3, random_state=0).fit(digits.X_train, digits.y_train)
+    assert model.interrupted_
+    assert calls == 26
+    assert model.score(digits.X_test, digits.y_test) > 0.9
+
+
+def test_unknown_words_are_refused(digits: datasets.Dataset) -> None:
+    for model in (NPCClassifier(loss="square"), NPCClassifier(metric="cosine")):
+        with pytest.raises(InputError, match="Choose"):
+            model.fit(digits.X_train, digits.y_train)
+
+
+@pytest.mark.parametrize("loss", ["exponential", "hinge"])
+def test_candidates_keep_to_the_budget(digits: datasets.Dataset, loss: str) -> None:
+    task = Task(len(digits.X_train), digits.n_features, digits.n_classes)
+    propose = npc.exponential_candidates if loss == "exponential" else npc.hinge_candidates
+    for budget in (900, 3000):
+        for params in propose(task, budget, "fast"):
+            assert params["loss"] == loss
+            model = NPCClassifier(**{**params, "max_iter": 1, "steps": 1}, random_state=0)
+            assert model.fit(digits.X_train, digits.y_train).to_device().flash_bytes <= budget
