@@ -33,6 +33,16 @@ class Shifts:
 
 def moved(images: Array, dy: int, dx: int) -> Array:
     """Images (n, height, width), moved down by dy and right by dx pixels (-1, 0 or 1 each)."""
-    padded = np.pad(images, ((0, 0), (1, 1), (1, 1)), mode="edge")
-    height, width = images.shape[1:]
-    return padded[:, 1 - dy : 1 - dy + height, 1 - dx : 1 - dx + width]
+    result = np.empty_like(images)
+    result[:, _INTO[dy], _INTO[dx]] = images[:, _OUT_OF[dy], _OUT_OF[dx]]
+    if dy:
+        edge = 0 if dy > 0 else -1
+        result[:, edge] = result[:, edge + dy]
+    if dx:
+        edge = 0 if dx > 0 else -1
+        result[:, :, edge] = result[:, :, edge + dx]
+    return result
+
+
+_INTO = {-1: slice(None, -1), 0: slice(None), 1: slice(1, None)}
+_OUT_OF = {-1: slice(1, None), 0: slice(None), 1: slice(None, -1)}

@@ -46,10 +46,17 @@ class Adam:
             mean *= b1
             mean += (1.0 - b1) * grad
             square *= b2
-            square += (1.0 - b2) * np.square(grad)
+            squared = np.square(grad)
+            squared *= 1.0 - b2
+            square += squared
             if self.decay:
                 value *= 1.0 - rate * self.decay
-            value -= (rate / correct_mean) * mean / (np.sqrt(square / correct_square) + self.eps)
+            divisor = np.sqrt(square)
+            divisor *= 1.0 / np.sqrt(correct_square)
+            divisor += self.eps
+            step = mean / divisor
+            step *= rate / correct_mean
+            value -= step
 
 
 class Average:
@@ -101,13 +108,16 @@ def minibatches(n: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDA
 
 def largest(values: Array, keep: int) -> npt.NDArray[np.bool_]:
     """Mask of exactly `keep` entries of largest magnitude; the earlier of equals is kept."""
-    keep = min(max(keep, 0), values.size)
-    mask = np.zeros(values.size, dtype=bool)
-    if keep == values.size:
-        mask[:] = True
-    elif keep:
-        mask[np.argsort(-np.abs(values), axis=None, kind="stable")[:keep]] = True
-    return mask.reshape(values.shape)
+    if keep >= values.size:
+        return np.ones(values.shape, dtype=bool)
+    if keep <= 0:
+        return np.zeros(values.shape, dtype=bool)
+    sizes = np.abs(values).ravel()
+    # A partition finds the least size that is kept in linear time; sorting would cost as much as a step.
+    least = np.partition(sizes, sizes.size - keep)[sizes.size - keep]
+    mask = sizes > least
+    mask[np.flatnonzero(sizes == least)[: keep - int(np.count_nonzero(mask))]] = True
+    return np.asarray(mask.reshape(values.shape))
 
 
 def quantize(values: Array, step: float, limit: int = 127) -> Array:
@@ -131,8 +141,10 @@ def best_step(values: Array, limit: int = 127, candidates: int = 24) -> float:
 
 
 def softmax(scores: Array) -> Array:
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+    shares = scores - scores.max(axis=1, keepdims=True)
+    np.exp(shares, out=shares)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return np.asarray(shares)
 
 
 def softmax_loss(scores: Array, targets: Array) -> tuple[float, Array]:

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from models import encoding, protonn_init, protonn_math, protonn_paper, protonn_train
 from models.augment import Shifts
@@ -29,6 +30,10 @@ from models.optim import Params, largest, logistic_loss, one_hot, softmax_loss
 from models.protonn_device import ProtoNNFloat, ProtoNNInt8
 from models.protonn_math import Grid
 
+SCALE_SAMPLES = 20_000
+"""Samples that decide on the scale of the inputs."""
+CHUNK = 4096
+"""Samples encoded at once: encoding works in double precision, which large data would not fit into twice."""
 GD_SAMPLES = 20_000
 """The paper's solver uses all samples in each step up to here, and batches of 512 beyond."""
 
@@ -46,9 +51,10 @@ class ProtoNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     budget : largest flash size of the int8 model in bytes; the default solver prunes W as far as it takes.
     gamma : width of the kernel at the start. Default solver: a multiple of what makes neighbouring
         prototypes overlap. Paper's: a multiple of 2.5 / median distance.
-    init : where W starts: "pca", "random" (Gaussian), or "auto": pca by default, random as in the paper.
-    epochs : passes over the data (default 60); for the paper's solver, epochs in each block (default 20, or
-        5 on more than 20,000 samples).
+    init : where W starts: "pca", "random" (Gaussian), "lmnn" (the paper's choice for many classes), or
+        "auto": pca by default, random for the paper's solver.
+    epochs : passes over the data (default: 60, fewer for large data); for the paper's solver, epochs in each
+        block (default 20, or 5 on more than 20,000 samples).
     rounds, n_init : alternating rounds of the paper's solver, and random starts of which the best is kept.
     batch_size : None grows with the data from 128 to 512.
     learning_rate, weight_decay, label_smoothing : of the default solver. A decay of None follows the number
@@ -116,11 +122,16 @@ class ProtoNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"solver is {self.solver!r}; it must be one of {', '.join(solvers)}.")
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         # The paper standardises every feature; by default the data decide.
-        self.inputs_ = InputScale.for_data(samples, "int8", True if self.solver == "paper" else None)
-        x = self.inputs_.encode(samples).astype(np.float32)
-        x_unit = 1.0 / max(float(x.std()), 1e-6)
-        x *= np.float32(x_unit)
-        solvers[self.solver](x, labels, x_unit, rng)
+        some = (
+            samples
+            if len(samples) <= SCALE_SAMPLES
+            else samples[rng.permutation(len(samples))[:SCALE_SAMPLES]]
+        )
+        self.inputs_ = InputScale.for_data(some, "int8", True if self.solver == "paper" else None)
+        x, x_unit = self._encoded(samples)
+        # The matrices are too small to share among cores: threads would mostly wait for each other.
+        with threadpool_limits(1):
+            solvers[self.solver](x, labels, x_unit, rng)
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
@@ -154,13 +165,22 @@ class ProtoNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What was learnt, in numbers: dimensions, prototypes, non-zero weights."""
         return shape_of(self._params)
 
+    def _encoded(self, samples: Array) -> tuple[Array, float]:
+        """The integers the device is sent, as floats of unit deviation, and what one of them is in these."""
+        x = np.empty(samples.shape, dtype=np.float32)
+        for begin in range(0, len(samples), CHUNK):
+            x[begin : begin + CHUNK] = self.inputs_.encode(samples[begin : begin + CHUNK])
+        x_unit = 1.0 / max(float(x.std()), 1e-6)
+        x *= np.float32(x_unit)
+        return x, x_unit
+
     def _fit_default(self, x: Array, labels: Array, x_unit: float, rng: np.random.Generator) -> None:
         two = len(self.classes_) == 2
         start = protonn_init.start(
             x,
             labels,
             len(self.classes_),
-            W=self._first_projection(x, "pca", rng),
+            W=self._first_projection(x, labels, "pca", rng),
             prototypes=max(2, self.n_prototypes),
             gamma=self.gamma,
             rng=rng,
@@ -175,7 +195,7 @@ class ProtoNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             loss_of=logistic_loss if two else softmax_loss,
             afford=self._afford,
             recipe=protonn_train.Recipe(
-                epochs=60 if self.epochs is None else self.epochs,
+                epochs=protonn_train.usual_epochs(len(x)) if self.epochs is None else self.epochs,
                 batch_size=self.batch_size or protonn_train.usual_batch(len(x)),
                 learning_rate=self.learning_rate,
                 weight_decay=(
@@ -197,7 +217,7 @@ class ProtoNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x,
             labels,
             Y,
-            first_projection=lambda: self._first_projection(x, "random", rng),
+            first_projection=lambda: self._first_projection(x, labels, "random", rng),
             prototypes=max(2, self.n_prototypes),
             gamma_factor=self.gamma,
             starts=self.n_init,
@@ -220,9 +240,9 @@ class ProtoNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._params["Z"] = self._params["Z"][1:] - self._params["Z"][:1]
         self.grid_ = Grid.for_weights(self._params, x[:2000] @ self._params["W"].T, x_unit)
 
-    def _first_projection(self, x: Array, auto: str, rng: np.random.Generator) -> Array:
+    def _first_projection(self, x: Array, labels: Array, auto: str, rng: np.random.Generator) -> Array:
         kind = auto if self.init == "auto" else self.init
-        return protonn_init.projection(kind, x, self.projection_dim, rng)
+        return protonn_init.projection(kind, x, labels, self.projection_dim, rng)
 
     def _afford(self, params: Params) -> dict[str, int]:
         W = params["W"]
@@ -266,13 +286,12 @@ def shape_of(params: Params) -> dict[str, int]:
 
 def weights_within(W: Array, spare: int) -> int:
     """How many of W's largest weights can be stored in so many bytes, in whatever layout is smallest."""
-    ones = np.ones(W.shape, dtype=int)
-    if encoding.best_bytes(ones) <= spare:
+    if encoding.best_bytes(np.ones(W.shape, dtype=np.int8)) <= spare:
         return int(W.size)
     low, high = 0, W.size
     while low < high:
         middle = (low + high + 1) // 2
-        if encoding.best_bytes(ones * largest(W, middle)) <= spare:
+        if encoding.best_bytes(largest(W, middle).astype(np.int8)) <= spare:
             low = middle
         else:
             high = middle - 1

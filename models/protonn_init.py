@@ -44,32 +44,42 @@ def start(
     return {"W": W * scale, "B": B * scale, "Z": Z}
 
 
-def projection(kind: str, x: Array, dimensions: int, rng: np.random.Generator) -> Array:
-    """A first W: "pca" follows the data, "random" is Gaussian."""
+def projection(
+    kind: str, x: Array, labels: npt.NDArray[np.int64], dimensions: int, rng: np.random.Generator
+) -> Array:
+    """A first W: "pca" follows the data, "lmnn" also the labels, "random" (Gaussian) neither."""
+    some = rng.permutation(len(x))[:SAMPLES]
     if kind == "pca":
-        return principal_directions(x[rng.permutation(len(x))[:SAMPLES]], dimensions, rng)
+        return principal_directions(x[some], dimensions, rng)
+    if kind == "lmnn":
+        from models.lmnn import LMNN
+
+        lmnn = LMNN(min(dimensions, x.shape[1]), random_state=int(rng.integers(2**31)))
+        return _filled(lmnn.fit(x[some], labels[some]).components_, dimensions, rng)
     if kind == "random":
         gaussian = rng.normal(size=(dimensions, x.shape[1])) / np.sqrt(x.shape[1])
         return np.asarray(gaussian, dtype=np.float32)
-    raise ValueError(f"init is {kind!r}; it must be auto, pca or random.")
+    raise ValueError(f"init is {kind!r}; it must be auto, pca, random or lmnn.")
 
 
 def principal_directions(x: Array, dimensions: int, rng: np.random.Generator) -> Array:
     """Rows along the data's main directions, each shrunk by the root of its deviation.
 
     Halfway between plain PCA, where the first direction drowns the others, and whitening, where noise counts
-    as much as signal. Random directions fill up where there are more dimensions than features.
+    as much as signal.
     """
     covariance = np.cov(x, rowvar=False).reshape(x.shape[1], x.shape[1])
     values, vectors = np.linalg.eigh(covariance)
     count = min(dimensions, x.shape[1])
     main = vectors[:, ::-1][:, :count].T
     variance = np.maximum(values[::-1][:count], 1e-6 * max(float(values[-1]), 1e-12))
-    W = main / variance[:, None] ** 0.25
-    if dimensions > count:
-        extra = rng.normal(size=(dimensions - count, x.shape[1])) / np.sqrt(x.shape[1])
-        W = np.vstack([W, extra])
-    return np.asarray(W, dtype=np.float32)
+    return _filled(main / variance[:, None] ** 0.25, dimensions, rng)
+
+
+def _filled(W: Array, dimensions: int, rng: np.random.Generator) -> Array:
+    """W with random rows added up to so many."""
+    extra = rng.normal(size=(dimensions - len(W), W.shape[1])) / np.sqrt(W.shape[1])
+    return np.vstack([W, extra]).astype(np.float32)
 
 
 def class_centres(

@@ -76,7 +76,9 @@ def z_weight_step(Z: Array) -> float:
 
 def similarities(z: Array, B: Array) -> Array:
     """The similarities of projected samples (n, d̂) to the prototypes, divided by their sum (n, m)."""
-    return softmax(2.0 * (z @ B.T) - np.square(B).sum(axis=1))
+    exponents = (2.0 * z) @ B.T
+    exponents -= np.square(B).sum(axis=1)
+    return softmax(exponents)
 
 
 def scores(params: Params, x: Array) -> Array:
@@ -99,8 +101,9 @@ def gradients(
         z = fake_quantize(z, grid.z_step)
     s = similarities(z, B)
     loss, slope = loss_of(s @ Z.T, targets)
-    to_s = slope @ Z
-    to_exponent = s * (to_s - np.sum(s * to_s, axis=1, keepdims=True))
+    to_exponent = slope @ Z
+    to_exponent *= s
+    to_exponent -= s * to_exponent.sum(axis=1, keepdims=True)
     return loss, {
         "Z": slope.T @ s,
         "B": 2.0 * (to_exponent.T @ z - B * to_exponent.sum(axis=0)[:, None]),

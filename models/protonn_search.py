@@ -12,13 +12,13 @@ from typing import Any
 
 from models.arithmetic import EXP_TABLE
 from models.device import CONSTANT_BYTES
-from models.protonn_train import usual_batch, usual_decay
+from models.protonn_train import usual_decay, usual_epochs
 from models.search import Task
 
 OVERHEAD = EXP_TABLE.nbytes + 2 * CONSTANT_BYTES
 STEPS = {"fast": 2500, "normal": 6000, "best": 12000}
-EPOCHS = {"fast": (12, 60), "normal": (20, 120), "best": (30, 250)}
-"""Fewest and most epochs; in between, as many as make STEPS."""
+EPOCHS = {"fast": 60, "normal": 120, "best": 250}
+"""The most epochs, where STEPS would take more."""
 BYTES_PER_SQUARE = 6
 """The usual number of dimensions is the square root of so many times fewer than the bytes."""
 SHIFTS_FROM = 3000
@@ -60,13 +60,11 @@ def _params(task: Task, budget: int, effort: str, choice: Choice) -> dict[str, A
     if prototypes < task.n_classes:
         return None
     shifts = task.image is not None and (budget >= SHIFTS_FROM) != bool(choice["other_shifts"])
-    low, high = EPOCHS[effort]
-    wanted = round(STEPS[effort] * usual_batch(task.n_samples) / task.n_samples)
     return {
         "projection_dim": dimensions,
         "n_prototypes": prototypes,
         "budget": budget,
-        "epochs": max(low, min(wanted, high)),
+        "epochs": usual_epochs(task.n_samples, STEPS[effort], EPOCHS[effort]),
         "weight_decay": usual_decay(task.n_features) * choice["decay"],
         "learning_rate": choice["rate"],
         "image_shape": task.image if shifts else None,

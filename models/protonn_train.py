@@ -69,13 +69,16 @@ def train(
     total = recipe.epochs * batches
     step, loss, epoch = 0, float("nan"), 0
     masks: Params = {}
+    keep: dict[str, int] = {}
+    next_count = 0.0
     grid: Grid | None = None
     average: Average | None = None
     try:
         for epoch in range(1, recipe.epochs + 1):
-            keep = afford(params)
             for chosen in minibatches(len(x), recipe.batch_size, rng):
                 now = step / total
+                if now >= next_count:
+                    keep, next_count = afford(params), now + COUNT_SHARE
                 if step % PRUNE_EVERY == 0:
                     masks = _masks(params, keep, now, recipe)
                 if grid is None and now >= recipe.quantize_from:
@@ -106,6 +109,11 @@ def usual_batch(n: int) -> int:
     return int(np.clip(n // 90, 128, 512))
 
 
+def usual_epochs(n: int, steps: int = 2500, most: int = 60) -> int:
+    """Enough for so many steps, at least 12."""
+    return int(np.clip(round(steps * usual_batch(n) / n), 12, most))
+
+
 def usual_decay(features: int) -> float:
     """Few features need larger weights to move a sample as far, so their weights may decay less."""
     return min(4.0, features / 16)
@@ -113,6 +121,8 @@ def usual_decay(features: int) -> float:
 
 PRUNE_EVERY = 10
 """Steps between prunings: sorting W costs as much as a step."""
+COUNT_SHARE = 0.05
+"""How often what fits into the budget is counted anew, as a share of the schedule: gaps change little."""
 AVERAGE_SHARE = 0.05
 """The averaging horizon, as a share of all steps."""
 

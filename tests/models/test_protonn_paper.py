@@ -102,6 +102,16 @@ def test_two_classes_share_one_score_row() -> None:
     assert np.mean(model.predict(cancer.X_test) == cancer.y_test) > 0.9
 
 
+def test_lmnn_start_is_better_than_a_random_one() -> None:
+    digits = datasets.load("digits")
+    X, y = digits.X_train[:500], digits.y_train[:500]
+    losses = [
+        ProtoNNClassifier(6, 20, solver="paper", rounds=2, init=init, random_state=0).fit(X, y).loss_
+        for init in ("random", "lmnn")
+    ]
+    assert losses[1] < losses[0]
+
+
 def test_unknown_solver_and_start_are_refused() -> None:
     X, y = np.eye(4), [0, 1, 0, 1]
     with pytest.raises(ValueError, match="solver is 'magic'"):
