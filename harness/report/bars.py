@@ -66,8 +66,6 @@ def time_bars(panel: Panel) -> list[Bar]:
 
 
 def draw_time(area: Area, panel: Panel) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-
     bars = time_bars(panel)
     slowest, fastest = max(bar.ms for bar in bars), min(bar.ms for bar in bars)
     logarithmic = slowest / fastest >= LOG_FROM
@@ -79,37 +77,51 @@ def draw_time(area: Area, panel: Panel) -> None:
     for label in axes.get_yticklabels()[ours:]:
         label.set_color(theme.MUTED.light)
     # The tip of the longest bar leaves room for its label.
-    width = area.width - gutter - 4
-    share = 1 - (max(text_width(_tip(bar), NAME_SIZE, bold=True) for bar in bars) + 14) / width
+    room = max(text_width(_tip(bar), NAME_SIZE, bold=True) for bar in bars) + 14
+    start = _time_scale(axes, fastest, slowest, logarithmic, 1 - room / (area.width - gutter - 4))
+    lines = [number if bar.ours else number + _gap(bars) for number, bar in enumerate(bars)]
+    axes.barh(
+        lines,
+        [bar.ms - start for bar in bars],
+        THICKNESS,
+        left=start,
+        color=[_face(bar) for bar in bars],
+        edgecolor=[bar.colour for bar in bars],
+        linewidth=1,
+        zorder=2,
+    )
+    for line, bar in zip(lines, bars, strict=True):
+        accuracy = numbers.percent(bar.accuracy)
+        _beside(axes, bar.ms, line, accuracy, weight="bold" if bar.ours else "normal")
+        offset = 5 + text_width(accuracy, NAME_SIZE, bar.ours) + 6
+        _beside(axes, bar.ms, line, numbers.milliseconds(bar.ms), offset, color=theme.MUTED.light)
+
+
+def _time_scale(axes: Axes, fastest: float, slowest: float, logarithmic: bool, share: float) -> float:
+    """Scale the axis so that the longest bar takes `share` of it; the time at which bars begin."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+    start = 0.0
     if logarithmic:
-        start = 10 ** math.floor(math.log10(fastest * 0.7))
+        start = 10.0 ** math.floor(math.log10(fastest * 0.85))  # even the shortest bar is to be seen
         axes.set_xscale("log")
         axes.set_xlim(start, start * (slowest / start) ** (1 / share))
-        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=8))
+        decades = range(round(math.log10(start)), math.ceil(math.log10(slowest)) + 1)
+        axes.xaxis.set_major_locator(FixedLocator([10.0**power for power in decades]))
     else:
-        start = 0.0
         axes.set_xlim(0, slowest / share)
         axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.grid(axis="x")
-    for number, bar in enumerate(bars):
-        line = number if bar.ours else number + _gap(bars)
-        face = bar.colour if bar.solid else theme.tint(bar.colour) if bar.ours else theme.PAPER.light
-        axes.barh(
-            line,
-            bar.ms - start,
-            THICKNESS,
-            left=start,
-            color=face,
-            edgecolor=bar.colour,
-            linewidth=1,
-            zorder=2,
-        )
-        accuracy = numbers.percent(bar.accuracy)
-        _beside(axes, bar.ms, line, accuracy, weight="bold" if bar.ours else "normal")
-        offset = 5 + text_width(accuracy, NAME_SIZE, bar.ours) + 6
-        _beside(axes, bar.ms, line, numbers.milliseconds(bar.ms), offset, color=theme.MUTED.light)
+    return start
+
+
+def _face(bar: Bar) -> str:
+    """Full colour for integers, a tint for float, nothing for what others published."""
+    if not bar.ours:
+        return theme.PAPER.light
+    return bar.colour if bar.solid else theme.tint(bar.colour)
 
 
 def describe_time(panel: Panel) -> str:
@@ -144,17 +156,10 @@ def draw_memory(area: Area, panel: Panel) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: numbers.of_bytes(value)))
         axes.get_xticklabels()[0].set_horizontalalignment("left")
         axes.get_xticklabels()[-1].set_horizontalalignment("right")
-    for line, row in enumerate(panel.rows):
-        colour = theme.colour(row.model)
-        model, code = row.flash_model or 0, (row.flash_total or 0) - (row.flash_model or 0)
-        _stack(flash, line, [(model, colour), (code, theme.tint(colour))], flash_limit, width)
-        _stack(
-            ram,
-            line,
-            [(row.ram_static or 0, colour), (row.stack_peak or 0, theme.tint(colour))],
-            ram_limit,
-            width,
-        )
+    colours = [theme.colour(row.model) for row in panel.rows]
+    flashes = [(row.flash_model or 0, (row.flash_total or 0) - (row.flash_model or 0)) for row in panel.rows]
+    _stack(flash, flashes, colours, flash_limit, width)
+    _stack(ram, [(row.ram_static or 0, row.stack_peak or 0) for row in panel.rows], colours, ram_limit, width)
 
 
 def describe_memory(panel: Panel) -> str:
@@ -211,23 +216,16 @@ def _beside(axes: Axes, x: float, line: int, text: str, offset: float = 5, **sty
     )
 
 
-def _stack(axes: Axes, line: int, parts: list[tuple[int, str]], limit: int, width: float) -> None:
-    """Parts of a whole one after the other, and their sum at the tip, or before it where the bar is long."""
-    left = 0
-    for amount, colour in parts:
-        axes.barh(line, amount, THICKNESS, left=left, color=colour, linewidth=0, zorder=2)
-        left += amount
-    text = f"{numbers.of_bytes(left)}"
-    room = width * (1 - left / limit)
-    if text_width(text, NAME_SIZE) + 8 <= room:
-        _beside(axes, left, line, text)
-    else:
-        axes.annotate(
-            text,
-            (left, line),
-            (-4, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center_baseline",
-            size=NAME_SIZE,
-        )
+def _stack(axes: Axes, parts: list[tuple[int, int]], colours: list[str], limit: int, width: float) -> None:
+    """Two parts of a whole, and their sum at the tip, or before it where the bar leaves no room."""
+    lines = list(range(len(parts)))
+    first, second = [one for one, _ in parts], [other for _, other in parts]
+    axes.barh(lines, first, THICKNESS, color=colours, linewidth=0, zorder=2)
+    faint = [theme.tint(colour) for colour in colours]
+    axes.barh(lines, second, THICKNESS, left=first, color=faint, linewidth=0, zorder=2)
+    for line, total in zip(lines, map(sum, parts), strict=True):
+        text = numbers.of_bytes(total)
+        if text_width(text, NAME_SIZE) + 8 <= width * (1 - total / limit):
+            _beside(axes, total, line, text)
+        else:
+            _beside(axes, total, line, text, -4, ha="right")

@@ -41,32 +41,30 @@ class Point:
     width: float
     height: float
     group: str
-    """Points of one group share a label: the first that finds room has it."""
+    """Points of one group share a label: the one with the most room has it."""
     required: bool = True
     """Whether it is better to overlap a little than to leave the label out."""
 
 
 def place(points: Sequence[Point], frame: Box, obstacles: Sequence[Box] = ()) -> list[Box | None]:
-    """A box for every label, None for one that found no room. Earlier points choose first."""
+    """A box for the label of every group, beside one of its points; None for all other points.
+
+    Earlier groups choose first.
+    """
     taken = [Box(p.x - 4, p.y - 4, p.x + 4, p.y + 4) for p in points] + list(obstacles)
-    placed: list[Box | None] = []
-    named: set[str] = set()
-    for point in points:
-        if point.group in named:
-            placed.append(None)
-            continue
-        others = [other for other in points if other.group != point.group]
+    placed: list[Box | None] = [None] * len(points)
+    for group in dict.fromkeys(point.group for point in points):
+        others = [point for point in points if point.group != group]
         costs = [
-            (_cost(box, frame, taken) + _doubt(box, point, others), rank, box)
+            (_cost(box, frame, taken) + _doubt(box, point, others), rank, number, box)
+            for number, point in enumerate(points)
+            if point.group == group
             for rank, box in enumerate(_candidates(point))
         ]
-        cost, _, box = min(costs, key=lambda each: each[:2])
-        if cost > 0 and not point.required:
-            placed.append(None)
-            continue
-        placed.append(box)
-        taken.append(box)
-        named.add(point.group)
+        cost, _, number, box = min(costs, key=lambda each: each[:3])
+        if cost == 0 or points[number].required:
+            placed[number] = box
+            taken.append(box)
     return placed
 
 

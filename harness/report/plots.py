@@ -7,6 +7,7 @@ picture of all panels for a paper and the single ones of the page, which reflow 
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,8 +65,8 @@ PLOTS = (
     Plot(
         "memory",
         "Flash and RAM of the board",
-        "The full width is all that the board has. Dark: the model, and static RAM. "
-        "Light: the rest of the code, and the stack at its deepest.",
+        "The full width is all that the board has. Strong: the model, and static RAM. "
+        "Faint: the rest of the code, and the stack at its deepest.",
         lambda panel: any(row.flash_total for row in panel.rows),
         bars.draw_memory,
         bars.memory_height,
@@ -91,7 +92,7 @@ def inline(plot: Plot, panel: Panel) -> str:
         figure = _figure(WIDTH, height)
         plot.draw(Area(figure, 0, 0, WIDTH, height), panel)
         svg = _svg(figure)
-    prefix = f"{plot.name}-{panel.dataset}-{panel.board}-"
+    prefix = f"{plot.name}-{zlib.crc32(f'{panel.dataset} {panel.board}'.encode()):08x}-"
     return theme.to_variables(svg_element.embed(svg, prefix, plot.describe(panel)))
 
 

@@ -36,13 +36,17 @@ def draw(area: Area, panel: Panel) -> None:
     _scales(axes, rows, published)
     for row in rows:
         _point(axes, row)
+    for title in dict.fromkeys(row.title for row in rows):
+        budgets = sorted((row for row in rows if row.title == title), key=lambda row: row.flash_model or 0)
+        line = [(row.flash_model or 0, 100 * (row.accuracy or 0)) for row in budgets]
+        axes.plot(*zip(*line, strict=True), color=theme.colour(budgets[0].model), lw=1.2, zorder=3)
     for curve in curves(published):
         sizes, accuracies = zip(*map(_where, curve), strict=True)
         axes.plot(sizes, accuracies, "-", color=theme.MUTED.light, lw=0.8, alpha=0.5, zorder=1)
         axes.plot(
             sizes, accuracies, "o", ms=6, mfc=theme.PAPER.light, mec=theme.MUTED.light, mew=1.2, zorder=2
         )
-    _name(axes, panel, rows, published)
+    _name(axes, rows, published)
 
 
 def describe(panel: Panel) -> str:
@@ -117,20 +121,15 @@ def _point(axes: Axes, row: Row) -> None:
     )
 
 
-def _name(axes: Axes, panel: Panel, rows: list[Row], published: list[Published]) -> None:
-    """Labels beside the points: ours always, and first; a published method once, at its largest if it can."""
-    titles = dict(zip(panel.rows, panel.labels(), strict=True))
-    largest_first = sorted(published, key=lambda item: -(item.size or 0.0))
-    # A budget that a model did not use up gives the same model as a smaller one: one point, one label.
-    groups = [f"{row.title} {row.flash_model} {row.accuracy}" for row in rows]
-    groups += [item.title for item in largest_first]
-    names = [(titles[row], theme.colour(row.model), True) for row in rows]
-    names += [(item.title, theme.MUTED.light, False) for item in largest_first]
+def _name(axes: Axes, rows: list[Row], published: list[Published]) -> None:
+    """A label a model, beside whichever of its points has room; ours first, and always."""
+    names = [(row.title, theme.colour(row.model), True) for row in rows]
+    names += [(item.title, theme.MUTED.light, False) for item in published]
     spots = [(float(row.flash_model or 0), 100 * (row.accuracy or 0)) for row in rows]
-    spots += [_where(item) for item in largest_first]
+    spots += [_where(item) for item in published]
     anchors = [
-        Point(float(x), float(y), text_width(name, LABEL_SIZE, ours), LABEL_HEIGHT, group, ours)
-        for (x, y), (name, _, ours), group in zip(axes.transData.transform(spots), names, groups, strict=True)
+        Point(float(x), float(y), text_width(name, LABEL_SIZE, ours), LABEL_HEIGHT, f"{name} {ours}", ours)
+        for (x, y), (name, _, ours) in zip(axes.transData.transform(spots), names, strict=True)
     ]
     whiskers = []
     for row in rows:

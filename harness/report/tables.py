@@ -38,14 +38,14 @@ class Column:
         return NOTHING if value is None else self.show(value)
 
     def best(self, rows: Sequence[Row]) -> set[Row]:
-        """The rows that look best in this column; none where all look the same."""
-        shown = {row: self.value(row) for row in rows if row.ok}
-        values = [self.better * value for value in shown.values() if value is not None]
-        if not self.better or not values or min(values) == max(values):
+        """The rows that look best in this column, as it is shown; none where all look the same."""
+        values = {row: self.value(row) for row in rows if row.ok}
+        known = {row: self.better * value for row, value in values.items() if value is not None}
+        if not self.better or not known:
             return set()
-        return {
-            row for row, value in shown.items() if value is not None and self.better * value == max(values)
-        }
+        best = self.text(max(known, key=lambda row: known[row]))
+        winners = {row for row in known if self.text(row) == best}
+        return winners if len(winners) < len(known) else set()
 
 
 def _percent(fraction: float) -> str:

@@ -39,7 +39,7 @@ FAMILIES = {
     "tree": Colour("tree", "#775a00", "#dfba4b"),
     "other": Colour("other", "#46515c", "#b4bec8"),
 }
-HALO = {"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+HALO = {"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.6, "alpha": 0.9}
 """Behind a label, so that a grid line does not strike it through."""
 SHARED = {
     "forest": "tree",

@@ -38,6 +38,23 @@ def test_every_model_is_named_in_every_plot(run: rundata.Run) -> None:
             assert label in texts, f"{label} in {plot.name}"
 
 
+def test_figures_are_shown_with_all_their_digits(run: rundata.Run) -> None:
+    assert {"0.689 ms", "24.9 ms", "96.9 %"} <= set(
+        words(plots.inline(BY_NAME["time"], panel(run, "digits")))
+    )
+    assert "0.0508 ms" in words(plots.inline(BY_NAME["time"], panel(run, "cancer")))
+
+
+def test_a_model_of_several_budgets_is_one_curve_with_one_name(tmp_path: Path) -> None:
+    lines = [
+        fixture.row("digits", "protonn", "int8", budget=size, flash_model=size - 5)
+        for size in (512, 1024, 2048)
+    ]
+    one = rundata.read(fixture.write(tmp_path, lines)).panels()[0]
+    assert words(plots.inline(BY_NAME["accuracy"], one)).count("ProtoNN int8") == 1
+    assert "ProtoNN int8 ≤512 B" in words(plots.inline(BY_NAME["time"], one))
+
+
 def test_published_numbers_stand_beside_ours(run: rundata.Run) -> None:
     texts = words(plots.inline(BY_NAME["time"], panel(run, "usps-2")))
     assert {"published", "BonsaiOpt", "2.93 ms", "94.4 %", "ProtoNN optimised"} <= set(texts)
@@ -139,6 +156,14 @@ def test_a_group_is_named_once() -> None:
     points = [labels.Point(x, 100, 40, 12, "same", required=False) for x in (50.0, 150.0, 250.0)]
     placed = labels.place(points, frame)
     assert [box is not None for box in placed] == [True, False, False]
+
+
+def test_a_group_is_named_where_there_is_room() -> None:
+    frame = labels.Box(0, 0, 340, 200)
+    wall = labels.Box(0, 0, 150, 200)
+    points = [labels.Point(x, 100, 40, 12, "same", required=False) for x in (50.0, 250.0)]
+    placed = labels.place(points, frame, [wall])
+    assert [box is not None for box in placed] == [False, True]
 
 
 def test_published_points_of_a_method_form_a_curve() -> None:

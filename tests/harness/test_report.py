@@ -153,6 +153,14 @@ def test_markdown_has_a_line_a_row_and_the_best_in_bold(folder: Path) -> None:
     assert "Energy is modelled." in "\n".join(lines)
 
 
+def test_rows_that_look_the_same_are_equally_good(tmp_path: Path) -> None:
+    accuracies = (0.97281, 0.97334, 0.95)
+    lines = [fixture.row("digits", "linear", "int8", accuracy=value) for value in accuracies]
+    rows = rundata.read(fixture.write(tmp_path, lines)).rows
+    assert tables.ACCURACY.best(rows) == set(rows[:2])
+    assert tables.MODEL.best(rows) == set(), "all the same is no distinction"
+
+
 def test_the_csv_has_plain_numbers_and_the_interval(folder: Path) -> None:
     first = next(csv.DictReader(io.StringIO(tables.comma_separated(rundata.read(folder)))))
     assert float(first["accuracy_low_pct"]) < float(first["accuracy_pct"]) < float(first["accuracy_high_pct"])
