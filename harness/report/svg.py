@@ -36,5 +36,5 @@ def embed(svg: str, prefix: str, description: str) -> str:
 
 
 def _shorter(tag: str) -> str:
-    """Coordinates to a hundredth of a pixel. Only inside a tag: the text between tags is somebody's figure."""
+    """Coordinates to a hundredth of a pixel. Only inside a tag: what stands between tags is a figure."""
     return re.sub(r"(\d\.\d\d)\d+", r"\1", tag)
