@@ -49,6 +49,7 @@ class _Bonsai(DeviceModel):
     """What both number formats share: the projection (`w`), its offsets (`b`), and the tree."""
 
     family: ClassVar[str] = "bonsai"
+    weights: ClassVar[np.dtype[np.generic]]
 
     @property
     def dimensions(self) -> int:
@@ -81,17 +82,12 @@ class _Bonsai(DeviceModel):
         return int(self.W.shape[0] // self.n_scores + 1).bit_length() - 2
 
     def _matrix(self, name: str, columns: int) -> Array:
-        if self.numbers == "float32":
-            return encoding.decode(name, self.arrays, columns, "<f4")
-        return nibbles.decode(name, self.arrays, columns)
+        return nibbles.decode(name, self.arrays, columns, self.weights)
 
     def c_sizes(self) -> Mapping[str, int]:
         sizes = {"w_rows": self.dimensions, "depth": self.depth}
         for name in ("w", *(name for name in TREE.values() if self.depth or name != "branches")):
-            if self.numbers == "float32":
-                sizes.update(encoding.c_sizes(name, self.arrays, "<f4"))
-            else:
-                sizes.update(nibbles.c_sizes(name, self.arrays))
+            sizes.update(nibbles.c_sizes(name, self.arrays, self.weights))
         return sizes
 
     def check(self) -> None:
@@ -123,6 +119,8 @@ class _Bonsai(DeviceModel):
 @dataclass(frozen=True, eq=False)
 class BonsaiInt8(_Bonsai):
     """Bonsai in integers, as the module says."""
+
+    weights: ClassVar[np.dtype[np.generic]] = np.dtype(np.int8)
 
     @classmethod
     def from_integers(
@@ -222,6 +220,8 @@ class BonsaiInt8(_Bonsai):
 @dataclass(frozen=True, eq=False)
 class BonsaiFloat(_Bonsai):
     """Bonsai in float32, as the papers' unoptimised firmware; z and tanh are clipped to ±1 there too."""
+
+    weights: ClassVar[np.dtype[np.generic]] = np.dtype("<f4")
 
     @classmethod
     def from_floats(

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from models import optim
-from models.bonsai_net import TreeShape, project, random_params, tree_backward, tree_forward, with_constant
+from models.bonsai_net import (
+    TreeShape,
+    TreeTape,
+    project,
+    random_params,
+    tree_backward,
+    tree_forward,
+    with_constant,
+)
 from models.device import Array
 from models.optim import Params
 from models.staged import Afford, Network
@@ -21,8 +29,55 @@ HARD_FROM = 0.9
 """For the last part of the training each point takes one path, as on the device; the branches rest."""
 
 
-class BonsaiNetwork(Network):
-    """Z, b and the tree. x are the features as sent, divided by the largest integer that is sent."""
+class TreeNetwork(Network):
+    """What trees on projections and trees on features share. x are the features as sent, divided by the
+    largest integer that is sent."""
+
+    def __init__(
+        self,
+        shape: TreeShape,
+        params: Params,
+        limits: Mapping[str, int],
+        afford: Mapping[str, Afford],
+        *,
+        input_limit: int,
+        spread: Array,
+        sharpness: tuple[float, float] = (1.0, 20.0),
+    ) -> None:
+        super().__init__(params, {"b": 32767, **limits}, afford)
+        self.shape = shape
+        self.input_limit = input_limit
+        self.spread = spread
+        """Standard deviation of each feature: a weight matters as much as what it lets through."""
+        self.sharpness_from, self.sharpness_to = sharpness
+        self.sharpness = self.sharpness_from
+        self.hard = False
+        self.v_shift = 0
+
+    def anneal(self, progress: float) -> None:
+        part = min(1.0, progress / HARD_FROM)
+        self.sharpness = self.sharpness_from * (self.sharpness_to / self.sharpness_from) ** part
+        self.hard = progress >= HARD_FROM
+
+    def walk(self, predictor: Array, gate_input: Array, branch: Array) -> tuple[Array, TreeTape]:
+        """Scores from the node sums, as the current stage has them."""
+        return tree_forward(
+            self.shape,
+            predictor,
+            gate_input,
+            branch,
+            sharpness=self.sharpness,
+            clipped=True,
+            gate_levels=UNIT if self.integer else 0,
+            hard=self.hard,
+        )
+
+    def walk_back(self, slope: Array, tape: TreeTape) -> tuple[Array, Array, Array]:
+        return tree_backward(self.shape, slope, tape, sharpness=self.sharpness, clipped=True, leak=LEAK)
+
+
+class BonsaiNetwork(TreeNetwork):
+    """Z, b and the tree."""
 
     relative = ("Z",)
 
@@ -31,25 +86,15 @@ class BonsaiNetwork(Network):
         shape: TreeShape,
         params: Params,
         *,
-        input_limit: int,
         weight_limits: Mapping[str, int],
         afford: Mapping[str, Afford],
-        spread: Array,
         saturate: bool = False,
-        sharpness: tuple[float, float] = (1.0, 20.0),
+        **common: Any,
     ) -> None:
-        super().__init__(params, {"b": 32767, **weight_limits}, afford)
-        self.shape = shape
-        self.input_limit = input_limit
-        self.spread = spread
-        """Standard deviation of each feature: a weight matters as much as what it lets through."""
+        super().__init__(shape, params, weight_limits, afford, **common)
         self.saturate = saturate
         """Clip z to ±1 from the start, so that the projection becomes a layer of units that switch."""
-        self.sharpness_from, self.sharpness_to = sharpness
-        self.sharpness = self.sharpness_from
-        self.hard = False
         self.z_shift = 1
-        self.v_shift = 0
 
     @classmethod
     def start(
@@ -59,11 +104,6 @@ class BonsaiNetwork(Network):
         params = random_params(shape, dimensions, X, rng)
         spread = X.std(axis=0) + np.float32(1e-3)
         return cls(shape, params, spread=spread, **options)
-
-    def anneal(self, progress: float) -> None:
-        part = min(1.0, progress / HARD_FROM)
-        self.sharpness = self.sharpness_from * (self.sharpness_to / self.sharpness_from) ** part
-        self.hard = progress >= HARD_FROM
 
     def importance(self, name: str) -> Array:
         size = np.abs(self.params[name])
@@ -76,23 +116,12 @@ class BonsaiNetwork(Network):
         if self.integer:
             z = np.rint(z * UNIT) / np.float32(UNIT)
         z = with_constant(z)
-        scores, tape = tree_forward(
-            self.shape,
-            z @ weights["W"].T,
-            z @ weights["V"].T,
-            z @ weights["T"].T,
-            sharpness=self.sharpness,
-            clipped=True,
-            gate_levels=UNIT if self.integer else 0,
-            hard=self.hard,
-        )
+        scores, tape = self.walk(z @ weights["W"].T, z @ weights["V"].T, z @ weights["T"].T)
         return scores, (X, raw, z, weights, tape)
 
     def backward(self, slope: Array, tape: Any) -> Params:
         X, raw, z, weights, tree = tape
-        d_w, d_v, d_t = tree_backward(
-            self.shape, slope, tree, sharpness=self.sharpness, clipped=True, leak=LEAK
-        )
+        d_w, d_v, d_t = self.walk_back(slope, tree)
         d_z = d_w @ weights["W"] + d_v @ weights["V"]
         grads = {"W": d_w.T @ z, "V": d_v.T @ z}
         if self.shape.branches and not self.hard:

@@ -41,13 +41,12 @@ class _Ldkl(DeviceModel):
     """What both number formats share: the matrix `w`, its offsets `b`, and the tree they make."""
 
     family: ClassVar[str] = "ldkl"
+    weights: ClassVar[np.dtype[np.generic]]
 
     @cached_property
     def R(self) -> Array:  # noqa: N802
         """All rows: predictors, gates, branches (rows × features)."""
-        if self.numbers == "float32":
-            return encoding.decode("w", self.arrays, self.n_features, "<f4")
-        return nibbles.decode("w", self.arrays, self.n_features)
+        return nibbles.decode("w", self.arrays, self.n_features, self.weights)
 
     @property
     def tree(self) -> TreeShape:
@@ -56,10 +55,7 @@ class _Ldkl(DeviceModel):
         return TreeShape((nodes + 1).bit_length() - 2, self.n_scores)
 
     def c_sizes(self) -> Mapping[str, int]:
-        if self.numbers == "float32":
-            layout = encoding.c_sizes("w", self.arrays, "<f4")
-        else:
-            layout = nibbles.c_sizes("w", self.arrays)
+        layout = nibbles.c_sizes("w", self.arrays, self.weights)
         return {"w_rows": int(self.R.shape[0]), "depth": self.tree.depth, **layout}
 
     def check(self) -> None:
@@ -89,6 +85,8 @@ class _Ldkl(DeviceModel):
 @dataclass(frozen=True, eq=False)
 class LdklInt8(_Ldkl):
     """LDKL in integers, as the module says."""
+
+    weights: ClassVar[np.dtype[np.generic]] = np.dtype(np.int8)
 
     @classmethod
     def from_integers(
@@ -162,6 +160,8 @@ class LdklInt8(_Ldkl):
 @dataclass(frozen=True, eq=False)
 class LdklFloat(_Ldkl):
     """LDKL in float32; tanh is clipped there too."""
+
+    weights: ClassVar[np.dtype[np.generic]] = np.dtype("<f4")
 
     @classmethod
     def from_floats(

@@ -12,18 +12,15 @@ from typing import Any
 import numpy as np
 
 from models import optim
-from models.bonsai_net import TreeShape, tree_backward, tree_forward
+from models.bonsai_net import TreeShape
+from models.bonsai_train import UNIT, TreeNetwork
 from models.device import Array
 from models.optim import Params
-from models.staged import Afford, Network
-
-UNIT = 127
-LEAK = 0.1
-HARD_FROM = 0.9
+from models.staged import Afford
 
 
-class LdklNetwork(Network):
-    """R (rows × features) and the offsets b. x are the features as sent, divided by the largest one."""
+class LdklNetwork(TreeNetwork):
+    """R (rows × features) and the offsets b."""
 
     relative = ("R",)
 
@@ -32,22 +29,13 @@ class LdklNetwork(Network):
         shape: TreeShape,
         params: Params,
         *,
-        input_limit: int,
         weight_limit: int,
         afford: Afford,
-        spread: Array,
         l1: float = 0.0,
-        sharpness: tuple[float, float] = (1.0, 20.0),
+        **common: Any,
     ) -> None:
-        super().__init__(params, {"R": weight_limit, "b": 32767}, {"R": afford})
-        self.shape = shape
-        self.input_limit = input_limit
-        self.spread = spread
+        super().__init__(shape, params, {"R": weight_limit}, {"R": afford}, **common)
         self.l1 = l1
-        self.sharpness_from, self.sharpness_to = sharpness
-        self.sharpness = self.sharpness_from
-        self.hard = False
-        self.v_shift = 0
 
     @classmethod
     def start(
@@ -66,11 +54,6 @@ class LdklNetwork(Network):
         rows = self.shape.rows
         return slice(0, rows), slice(rows, 2 * rows), slice(2 * rows, None)
 
-    def anneal(self, progress: float) -> None:
-        part = min(1.0, progress / HARD_FROM)
-        self.sharpness = self.sharpness_from * (self.sharpness_to / self.sharpness_from) ** part
-        self.hard = progress >= HARD_FROM
-
     def importance(self, name: str) -> Array:
         """Within each kind of row, since predictors, gates and branches have scales of their own."""
         size = np.abs(self.params[name]) * self.spread
@@ -82,23 +65,12 @@ class LdklNetwork(Network):
     def forward(self, X: Array) -> tuple[Array, Any]:
         W, V, T = self.groups()
         sums = X @ self.weights("R").T + self.weights("b")
-        scores, tape = tree_forward(
-            self.shape,
-            sums[:, W],
-            sums[:, V],
-            sums[:, T],
-            sharpness=self.sharpness,
-            clipped=True,
-            gate_levels=UNIT if self.integer else 0,
-            hard=self.hard,
-        )
+        scores, tape = self.walk(sums[:, W], sums[:, V], sums[:, T])
         return scores, (X, tape)
 
     def backward(self, slope: Array, tape: Any) -> Params:
         X, tree = tape
-        d_w, d_v, d_t = tree_backward(
-            self.shape, slope, tree, sharpness=self.sharpness, clipped=True, leak=LEAK
-        )
+        d_w, d_v, d_t = self.walk_back(slope, tree)
         d_sums = np.concatenate([d_w, d_v, np.zeros_like(d_t) if self.hard else d_t], axis=1)
         return {"R": d_sums.T @ X, "b": d_sums.sum(axis=0)}
 

@@ -34,6 +34,7 @@ class _Mlp(DeviceModel):
     """What both number formats share: `w`, `b` and the output weights `out`."""
 
     family: ClassVar[str] = "mlp"
+    weights: ClassVar[np.dtype[np.generic]]
 
     @property
     def hidden(self) -> int:
@@ -42,25 +43,17 @@ class _Mlp(DeviceModel):
     @cached_property
     def W(self) -> Array:  # noqa: N802
         """The hidden units' weights (hidden × features)."""
-        return self._matrix("w", self.n_features)
+        return nibbles.decode("w", self.arrays, self.n_features, self.weights)
 
     @cached_property
     def O(self) -> Array:  # noqa: N802, E743
         """The outputs' weights (scores × hidden + 1)."""
-        return self._matrix("out", self.hidden + 1)
-
-    def _matrix(self, name: str, columns: int) -> Array:
-        if self.numbers == "float32":
-            return encoding.decode(name, self.arrays, columns, "<f4")
-        return nibbles.decode(name, self.arrays, columns)
+        return nibbles.decode("out", self.arrays, self.hidden + 1, self.weights)
 
     def c_sizes(self) -> Mapping[str, int]:
         sizes = {"w_rows": self.hidden}
         for name in ("w", "out"):
-            if self.numbers == "float32":
-                sizes.update(encoding.c_sizes(name, self.arrays, "<f4"))
-            else:
-                sizes.update(nibbles.c_sizes(name, self.arrays))
+            sizes.update(nibbles.c_sizes(name, self.arrays, self.weights))
         return sizes
 
     def check(self) -> None:
@@ -77,6 +70,8 @@ class _Mlp(DeviceModel):
 @dataclass(frozen=True, eq=False)
 class MlpInt8(_Mlp):
     """The perceptron in integers, as the module says."""
+
+    weights: ClassVar[np.dtype[np.generic]] = np.dtype(np.int8)
 
     @classmethod
     def from_integers(
@@ -146,6 +141,8 @@ class MlpInt8(_Mlp):
 @dataclass(frozen=True, eq=False)
 class MlpFloat(_Mlp):
     """The perceptron in float32; h is clipped at 1 there too."""
+
+    weights: ClassVar[np.dtype[np.generic]] = np.dtype("<f4")
 
     @classmethod
     def from_floats(

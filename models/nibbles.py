@@ -120,23 +120,23 @@ def flash_bytes(matrix: Array, limit: int) -> int:
     return min(layout.size(matrix) for layout in _allowed(limit))
 
 
-def layout_of(name: str, arrays: Mapping[str, Array]) -> type[Layout]:
-    """Which layout of integers a model's arrays hold the matrix in."""
+def layout_of(name: str, arrays: Mapping[str, Array], kind: npt.DTypeLike = np.int8) -> type[Layout]:
+    """Which layout of that number type a model's arrays hold the matrix in, those of four bits included."""
     for layout in LAYOUTS:
-        if all(name + part in arrays for part in layout.parts):
+        if layout.dtype == np.dtype(kind) and all(name + part in arrays for part in layout.parts):
             return layout
-    return encoding.layout_of(name, arrays, np.int8)
+    return encoding.layout_of(name, arrays, kind)
 
 
-def decode(name: str, arrays: Mapping[str, Array], columns: int) -> Array:
-    """The matrix of that name out of a model's arrays, whatever layout of integers it has."""
-    layout = layout_of(name, arrays)
+def decode(name: str, arrays: Mapping[str, Array], columns: int, kind: npt.DTypeLike = np.int8) -> Array:
+    """The matrix of that name out of a model's arrays."""
+    layout = layout_of(name, arrays, kind)
     return layout.decode({part: arrays[name + part] for part in layout.parts}, columns)
 
 
-def c_sizes(name: str, arrays: Mapping[str, Array]) -> dict[str, int]:
+def c_sizes(name: str, arrays: Mapping[str, Array], kind: npt.DTypeLike = np.int8) -> dict[str, int]:
     """The switches for model.h that tell the kernel how to read the matrix."""
-    layout = layout_of(name, arrays)
+    layout = layout_of(name, arrays, kind)
     own = layout.switches({part: arrays[name + part] for part in layout.parts})
     return {f"{name}_{layout.name}": 1, **{f"{name}_{key}": value for key, value in own.items()}}
 

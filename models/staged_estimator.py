@@ -117,7 +117,7 @@ class StagedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def schedule(task: Task, epochs: int) -> dict[str, Any]:
     """The parameters that a search sets by the data: fewer samples get more epochs, of smaller batches."""
-    factor = min(3.0, max(1.0, ENOUGH / task.n_samples)) * min(1.0, (PLENTY / task.n_samples) ** 0.5)
+    factor = min(2.0, max(1.0, ENOUGH / task.n_samples)) * min(1.0, (PLENTY / task.n_samples) ** 0.5)
     return {
         "epochs": round(epochs * factor),
         "batch_size": 32 if task.n_samples < ENOUGH else 128,

@@ -1,21 +1,32 @@
-"""Gradients against finite differences."""
+"""Finite differences, for every test of a gradient."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
+import pytest
 
 from models.device import Array
 
+STEP = 1e-6
 
-def numeric_gradient(value: Callable[[Array], float], at: Array, step: float = 1e-5) -> Array:
-    """Central differences, coordinate by coordinate."""
-    found = np.zeros_like(at, dtype=np.float64)
-    for index in np.ndindex(at.shape):
-        moved = at.copy()
-        moved[index] += step
-        above = value(moved)
-        moved[index] -= 2 * step
-        found[index] = (above - value(moved)) / (2 * step)
-    return found
+
+def check_gradients(
+    value: Callable[[], float],
+    params: Mapping[str, Array],
+    grads: Mapping[str, Array],
+    tolerance: float = 1e-6,
+) -> None:
+    """Assert that `grads` is how `value` changes with each entry of `params` (float64, changed in place)."""
+    assert set(grads) == set(params)
+    for name, parameter in params.items():
+        for index in np.ndindex(parameter.shape):
+            kept = parameter[index]
+            parameter[index] = kept + STEP
+            above = value()
+            parameter[index] = kept - STEP
+            below = value()
+            parameter[index] = kept
+            slope = (above - below) / (2 * STEP)
+            assert grads[name][index] == pytest.approx(slope, abs=tolerance), (name, index)

@@ -6,6 +6,7 @@ import pytest
 from models import bonsai_net, bonsai_paper
 from models.bonsai_net import TreeShape
 from models.device import Array
+from tests.models.gradients import check_gradients
 
 
 def a_problem(scores: int) -> tuple[TreeShape, dict[str, Array], Array, Array]:
@@ -29,16 +30,7 @@ def test_gradients_match_finite_differences(scores: int, clipped: bool) -> None:
 
     _, tape = bonsai_net.bonsai_scores(params, shape, X, sharpness=1.5, clipped=clipped)
     grads = bonsai_net.bonsai_gradients(params, shape, weight, tape, sharpness=1.5, clipped=clipped)
-    assert set(grads) == set(params)
-    for name, parameter in params.items():
-        for index in np.ndindex(parameter.shape):
-            kept = parameter[index]
-            parameter[index] = kept + 1e-6
-            above = value()
-            parameter[index] = kept - 1e-6
-            below = value()
-            parameter[index] = kept
-            assert grads[name][index] == pytest.approx((above - below) / 2e-6, abs=1e-6), (name, index)
+    check_gradients(value, params, grads)
 
 
 @pytest.mark.parametrize("scores", [1, 3])
@@ -49,15 +41,7 @@ def test_gradients_of_the_papers_objective_match_finite_differences(scores: int)
     descent.sharpness = 2.0
     value, grads = descent.gradients()
     assert value == pytest.approx(descent.objective())
-    for name in params:
-        for index in np.ndindex(params[name].shape):
-            kept = params[name][index]
-            params[name][index] = kept + 1e-6
-            above = descent.objective()
-            params[name][index] = kept - 1e-6
-            below = descent.objective()
-            params[name][index] = kept
-            assert grads[name][index] == pytest.approx((above - below) / 2e-6, abs=1e-5), (name, index)
+    check_gradients(descent.objective, params, grads, tolerance=1e-5)
 
 
 def test_shares_of_the_paths_add_up_on_every_level() -> None:

@@ -16,6 +16,7 @@ from models.ldkl import LDKLClassifier
 from models.ldkl_device import LdklFloat, LdklInt8
 from models.ldkl_net import LdklNetwork
 from models.search import Task
+from tests.models.gradients import check_gradients
 
 INT8 = InputScale(np.array(0.0), np.array(1.0), "int8")
 
@@ -76,15 +77,7 @@ def test_gradients_match_finite_differences() -> None:
     network.params["b"] *= 0.9 / np.abs(gates).max()
     _, tape = network.forward(X)
     grads = network.backward(weight, tape)
-    for name, value in network.params.items():
-        for index in np.ndindex(value.shape):
-            kept = value[index]
-            value[index] = kept + 1e-6
-            above = float(np.sum(weight * network.forward(X)[0]))
-            value[index] = kept - 1e-6
-            below = float(np.sum(weight * network.forward(X)[0]))
-            value[index] = kept
-            assert grads[name][index] == pytest.approx((above - below) / 2e-6, abs=1e-6), (name, index)
+    check_gradients(lambda: float(np.sum(weight * network.forward(X)[0])), network.params, grads)
 
 
 @parametrize_with_checks([LDKLClassifier(epochs=30)])  # type: ignore[untyped-decorator]

@@ -14,6 +14,7 @@ from models.errors import InputError
 from models.mlp import PrunedMLPClassifier
 from models.mlp_device import MlpInt8
 from models.mlp_net import MlpNetwork
+from tests.models.gradients import check_gradients
 
 INT8 = InputScale(np.array(0.0), np.array(1.0), "int8")
 
@@ -58,15 +59,7 @@ def test_gradients_match_finite_differences() -> None:
     weight = rng.normal(size=(6, 3))
     _, tape = network.forward(X)
     grads = network.backward(weight, tape)
-    for name, value in network.params.items():
-        for index in np.ndindex(value.shape):
-            kept = value[index]
-            value[index] = kept + 1e-6
-            above = float(np.sum(weight * network.forward(X)[0]))
-            value[index] = kept - 1e-6
-            below = float(np.sum(weight * network.forward(X)[0]))
-            value[index] = kept
-            assert grads[name][index] == pytest.approx((above - below) / 2e-6, abs=1e-6), (name, index)
+    check_gradients(lambda: float(np.sum(weight * network.forward(X)[0])), network.params, grads)
 
 
 @parametrize_with_checks([PrunedMLPClassifier(16, epochs=30)])  # type: ignore[untyped-decorator]

@@ -56,7 +56,8 @@ static inline sum_t dot_packed(sum_t sum, const uint8_t *row, const int8_t *x, u
 
 /* The same for the short vectors inside of a model, whose sums have a width of their own. Predictors, gates
  * and branches share one copy of it. */
-static __attribute__((noinline, unused)) node_t node_packed(const uint8_t *row, const int8_t *z, uint16_t count)
+static __attribute__((noinline, unused)) node_t node_packed(const uint8_t *row, const int8_t *z,
+                                                            uint16_t count)
 {
     node_t sum = 0;
     uint16_t rounds = count / 16;
