@@ -116,7 +116,7 @@ def usual_epochs(n: int, steps: int = 2500, most: int = 60) -> int:
 
 def usual_decay(features: int) -> float:
     """Few features need larger weights to move a sample as far, so their weights may decay less."""
-    return min(4.0, features / 16)
+    return min(4.0, features / 50)
 
 
 PRUNE_EVERY = 10

@@ -46,9 +46,9 @@ class Effort:
 
 
 EFFORTS: dict[str, Effort] = {
-    "fast": Effort(candidates=3, finalists=1, splits=1, samples=6000, first_share=0.34),
-    "normal": Effort(candidates=8, finalists=3, splits=3, samples=12000, first_share=0.5),
-    "best": Effort(candidates=24, finalists=6, splits=4, samples=30000, first_share=0.5),
+    "fast": Effort(candidates=3, finalists=1, splits=1, samples=15000, first_share=0.34),
+    "normal": Effort(candidates=8, finalists=3, splits=3, samples=30000, first_share=0.4),
+    "best": Effort(candidates=24, finalists=6, splits=4, samples=60000, first_share=0.4),
 }
 
 
@@ -60,6 +60,8 @@ class Judged:
     accuracy: float
 
 
+TRAIN_SHARE = 0.75
+"""Of the training data; the rest judges."""
 Split = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Indices to learn from, and to judge by."""
 Fit = Callable[[Mapping[str, Any], Array, Array], Any]
@@ -85,7 +87,9 @@ def best_candidate(
     """The candidate of highest accuracy as an integer model within the budget; the earlier of equals."""
     splits = _splits(X, y, effort, seed)
     field = [dict(c) for c in candidates[: effort.candidates]]
-    short = [_shortened(p, effort.first_share) for p in field]
+    # Candidates that see a part of large data see it more often: as many samples as in the full training.
+    again = TRAIN_SHARE * len(X) / len(splits[0][0])
+    short = [_with_epochs(p, effort.first_share * again) for p in field]
     judged = _judge(fit, short, X, y, splits=splits[:1], budget=budget, progress=progress)
     ranked = sorted(range(len(field)), key=lambda i: -judged[i])
     if judged[ranked[0]] < 0:
@@ -95,7 +99,8 @@ def best_candidate(
     finalists = [field[i] for i in sorted(ranked[: effort.finalists])]
     if len(finalists) == 1:
         return Judged(finalists[0], judged[ranked[0]])
-    final = _judge(fit, finalists, X, y, splits=splits, budget=budget, progress=progress)
+    longer = [_with_epochs(p, again) for p in finalists]
+    final = _judge(fit, longer, X, y, splits=splits, budget=budget, progress=progress)
     best = int(np.argmax(final))
     return Judged(finalists[best], final[best])
 
@@ -155,17 +160,21 @@ def _splits(X: Array, y: Array, effort: Effort, seed: int) -> list[Split]:
     parts = []
     for _ in range(count):
         train, valid = train_test_split(
-            np.arange(len(X)), test_size=0.25, stratify=None if rare else y, random_state=rng.randint(2**31)
+            np.arange(len(X)),
+            test_size=1 - TRAIN_SHARE,
+            stratify=None if rare else y,
+            random_state=rng.randint(2**31),
         )
         parts.append((train[: effort.samples], valid))
     return parts
 
 
-def _shortened(params: Mapping[str, Any], share: float) -> dict[str, Any]:
-    short = dict(params)
-    if "epochs" in short:
-        short["epochs"] = max(1, round(short["epochs"] * share))
-    return short
+def _with_epochs(params: Mapping[str, Any], factor: float) -> dict[str, Any]:
+    """The same with more or fewer epochs, where the family counts in epochs."""
+    changed = dict(params)
+    if "epochs" in changed:
+        changed["epochs"] = max(1, round(changed["epochs"] * factor))
+    return changed
 
 
 def _brief(params: Mapping[str, Any]) -> str:
