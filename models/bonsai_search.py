@@ -72,8 +72,12 @@ FEW_FEATURES: tuple[Guess, ...] = (
 """Fewer features than classes: the projection costs next to nothing, so the tree may have nearly all."""
 
 
+def _few_features(task: Task) -> bool:
+    return task.n_features < 2 * task.n_classes
+
+
 def _guesses(task: Task) -> tuple[Guess, ...]:
-    if task.n_features < 2 * task.n_classes:
+    if _few_features(task):
         return FEW_FEATURES + MANY_CLASSES
     return TWO_CLASSES if task.n_classes == 2 else MANY_CLASSES
 
@@ -96,6 +100,6 @@ def _shape(task: Task, budget: int, guess: Guess) -> dict[str, Any] | None:
         "depth": depth,
         "projection_dim": dimensions,
         "tree_bits": tree_bits,
-        "z_bits": 4,
+        "z_bits": 8 if _few_features(task) else 4,
         "saturate": saturate,
     }
