@@ -128,6 +128,7 @@ class BonsaiClassifier(StagedClassifier):
     def _trained(self, x: Array, labels: Labels, rng: np.random.Generator) -> BonsaiNetwork:
         if self.solver not in SOLVERS:
             raise InputError(f"Bonsai has no solver {self.solver!r}.", f"Choose {' or '.join(SOLVERS)}.")
+        self._check_least(depth=0, projection_dim=1, epochs=1)
         if self.solver == "paper":
             return self._trained_as_in_the_paper(x, labels, rng)
         network: BonsaiNetwork = super()._trained(x, labels, rng)

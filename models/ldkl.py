@@ -102,6 +102,7 @@ class LDKLClassifier(StagedClassifier):
     def _start(self, x: Array, rng: np.random.Generator) -> LdklNetwork:
         if self.penalty not in ("l1", "l2"):
             raise InputError(f"LDKL has no penalty {self.penalty!r}.", "Choose l1 or l2.")
+        self._check_least(depth=0, epochs=1)
         return LdklNetwork.start(
             TreeShape(self.depth, self._n_scores),
             x,

@@ -97,6 +97,7 @@ class PrunedMLPClassifier(StagedClassifier):
         return {"W": self._limit(self.bits), "O": self._limit(self.out_bits)}
 
     def _start(self, x: Array, rng: np.random.Generator) -> MlpNetwork:
+        self._check_least(hidden=1, epochs=1)
         return MlpNetwork.start(
             self.hidden,
             self._n_scores,

@@ -105,6 +105,12 @@ class StagedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return min(allowed, count)
 
+    def _check_least(self, **least: int) -> None:
+        """InputError for a parameter that is below its least value."""
+        for name, value in least.items():
+            if getattr(self, name) < value:
+                raise InputError(f"{name} is {getattr(self, name)}.", f"Give at least {value}.")
+
     @staticmethod
     def _limit(bits: int) -> int:
         if bits not in LIMITS:

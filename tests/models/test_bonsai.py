@@ -134,6 +134,8 @@ def test_unknown_choices_are_named(digits: datasets.Dataset) -> None:
     for wrong, said in (
         (BonsaiClassifier(solver="magic"), "magic"),
         (BonsaiClassifier(z_bits=5), "5 bits"),
+        (BonsaiClassifier(depth=-1), "depth is -1"),
+        (BonsaiClassifier(projection_dim=0), "projection_dim is 0"),
         (BonsaiClassifier(solver="paper", paper={"projection": "lda"}), "lda"),
     ):
         with pytest.raises(InputError, match=said):
