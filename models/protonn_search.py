@@ -59,8 +59,9 @@ def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
 
 def _usual_dimensions(task: Task, budget: int, factor: float) -> int:
     """10 in half a kilobyte, 34 in sixteen: found on validation data of images; few features need no more."""
-    wanted = 1.13 * float(budget) ** 0.35
-    return max(2, round(factor * min(wanted, 1.25 * task.n_features)))
+    wanted: float = 1.13 * budget**0.35
+    most = min(wanted, 1.25 * task.n_features)
+    return max(2, round(factor * most))
 
 
 def _params(task: Task, budget: int, effort: str, choice: Choice) -> dict[str, Any] | None:
