@@ -134,7 +134,8 @@ def train(
     done = 0
     try:
         for epoch in range(schedule.epochs):
-            room = {name: afford(network.importance(name)) for name, afford in network.afford.items()}
+            if not network.integer:
+                room = {name: afford(network.importance(name)) for name, afford in network.afford.items()}
             for chosen in optim.minibatches(X.shape[0], schedule.batch, rng):
                 part = done / total
                 if not network.integer and done % PRUNE_EVERY == 0:
