@@ -13,24 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from models.conjugate import minimise
 from models.device import Array
 from models.errors import InputError
+from models.jitter import Jitter
 from models.lmnn import learn_map
 from models.nearest import Labels, NearestPrototypeClassifier, Prototypes
+from models.npc_train import Samples, conjugate, sharpness, stochastic
 from models.prototypes import affordable, class_means
 from models.search import Task
-from models.soft_neighbours import SoftNeighbours, beyond, exponential_loss, hinge_loss
+from models.soft_neighbours import exponential_loss, hinge_loss
 
 LOSSES = ("exponential", "hinge")
 METRICS = ("euclidean", "lmnn")
-CLEAR = 0.5
-"""A sample is undecided while its first and second weight differ by less (section 2.2)."""
-REST = 0.01
-"""A sample has one prototype when all others together weigh less (section 2.2)."""
-DECIDED = 0.95
-"""The part of the samples that must have one prototype at the end: a few lie on borders for ever."""
+SOLVERS = ("cg", "adam")
 SCHEDULE_SAMPLES = 3000
+PLAIN = 0.25
+"""The part of the batches that is not jittered."""
 
 
 class NPCClassifier(NearestPrototypeClassifier):
@@ -43,12 +41,16 @@ class NPCClassifier(NearestPrototypeClassifier):
     margin : δ of the hinge loss.
     metric : "euclidean" (eq. 5), or "lmnn" for a learnt linear map (eq. 6).
     n_components : dimensions that the learnt map keeps; None: all.
+    solver : "cg", the paper's conjugate gradients, or "adam" for stochastic descent.
     undecided : part of the training samples that must be undecided at the first γ; the paper says at least
         80 %, and softer starts overfit less.
-    steps : values of γ.
+    steps : values of γ (cg).
     max_iter : iterations of conjugate gradients at each γ.
+    epochs, learning_rate : the schedule of adam.
+    image : height and width if the features are pixels; adam then learns from jittered images.
+    jitter : strength of that.
     search : how neighbours are found: "exhaustive", "ball_tree" or "lsh".
-    random_state : seed of k-means.
+    random_state : seed of k-means and batches.
     verbose : print the loss after each iteration.
     """
 
@@ -60,9 +62,14 @@ class NPCClassifier(NearestPrototypeClassifier):
         margin: float = 0.5,
         metric: str = "euclidean",
         n_components: int | None = None,
+        solver: str = "cg",
         undecided: float = 0.98,
         steps: int = 10,
         max_iter: int = 40,
+        epochs: int = 60,
+        learning_rate: float = 0.03,
+        image: tuple[int, int] | None = None,
+        jitter: float = 0.0,
         search: str = "exhaustive",
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
@@ -72,91 +79,72 @@ class NPCClassifier(NearestPrototypeClassifier):
         self.margin = margin
         self.metric = metric
         self.n_components = n_components
+        self.solver = solver
         self.undecided = undecided
         self.steps = steps
         self.max_iter = max_iter
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.image = image
+        self.jitter = jitter
         self.search = search
         self.random_state = random_state
         self.verbose = verbose
 
     def _learn(self, x: Array, labels: Labels, rng: np.random.Generator) -> Prototypes:
-        for name, value, known in (("loss", self.loss, LOSSES), ("metric", self.metric, METRICS)):
-            if value not in known:
-                raise InputError(f"There is no {name} {value!r}.", f"Choose {', '.join(known)}.")
-        self.n_iter_ = 0
-        self.interrupted_ = False
+        self._check_words()
         projection, bound = None, self.bound_
         if self.metric == "lmnn":
-            projection = learn_map(x, labels, rng, components=self.n_components)
-            x, bound = x @ projection.T, np.inf
-        points, owners = class_means(x, labels, self.n_per_class, rng)
+            projection, bound = learn_map(x, labels, rng, components=self.n_components), np.inf
+        mapped = x if projection is None else x @ projection.T
+        points, owners = class_means(mapped, labels, self.n_per_class, rng)
         loss = exponential_loss if self.loss == "exponential" else hinge_loss(self.margin)
-        soft = SoftNeighbours(x, labels, owners, len(self.classes_), loss)
         some = rng.permutation(len(labels))[:SCHEDULE_SAMPLES]
-        self.gammas_ = sharpness(x[some], points, undecided=self.undecided, steps=self.steps)
-        for gamma in self.gammas_:
-
-            def objective(P: Array, gamma: float = gamma) -> tuple[float, Array]:
-                value, gradient = objective_gradient(soft, P, gamma)
-                penalty, push = beyond(P, bound)
-                return value + penalty, gradient + push
-
-            found = minimise(
-                objective,
-                points,
-                iterations=self.max_iter,
-                tolerance=1e-4,
-                after=self._after(f"npc, γ {gamma:.3g}"),
+        self.gammas_ = sharpness(mapped[some], points, undecided=self.undecided, steps=self.steps)
+        n_classes = len(self.classes_)
+        if self.solver == "cg":
+            samples = Samples(mapped, labels, owners, n_classes, loss, bound)
+            found = conjugate(
+                samples, points, self.gammas_, iterations=self.max_iter, after=self._after("npc")
             )
-            points, self.loss_ = found.point, found.value
-            self.n_iter_ += found.iterations
-            if found.interrupted:
-                self.interrupted_ = True
-                break
-        return Prototypes(points, owners, projection)
+        else:
+            samples = Samples(x, labels, owners, n_classes, loss, bound)
+            found = stochastic(
+                samples,
+                points,
+                self.gammas_[0],
+                epochs=self.epochs,
+                rate=self.learning_rate * float(mapped.std(dtype=np.float64)),
+                rng=rng,
+                variant=self._variant(projection, rng),
+                after=self._after("npc"),
+            )
+        self.n_iter_, self.loss_, self.interrupted_ = found.iterations, found.loss, found.interrupted
+        return Prototypes(found.points, owners, projection)
 
+    def _variant(self, projection: Array | None, rng: np.random.Generator) -> Callable[[Array], Array] | None:
+        """Jitter in the space of the pixels, then the map."""
+        move = None
+        if self.image is not None and self.jitter > 0.0:
+            move = Jitter.of_strength(self.image, self.jitter).augmenter(rng)
+        if move is None and projection is None:
+            return None
 
-def objective_gradient(soft: SoftNeighbours, P: Array, gamma: float) -> tuple[float, Array]:
-    """The loss (eq. 7, 20; mean over samples) and its gradient in the prototypes (eq. 10–18)."""
-    sharp = P.dtype.type(gamma)
-    value, pull, weight = soft(2.0 * sharp * P, -sharp * np.einsum("ij,ij->i", P, P))
-    return value, 2.0 * sharp * (pull - weight[:, None] * P)
+        def altered(x: Array) -> Array:
+            # Some batches stay as they are: the true images are the ones to be told apart.
+            seen = move(x, rng) if move is not None and rng.random() >= PLAIN else x
+            return seen if projection is None else seen @ projection.T
 
+        return altered
 
-def sharpness(x: Array, points: Array, *, undecided: float, steps: int) -> list[float]:
-    """The values of γ of section 2.2 for samples x, on a logarithmic scale.
-
-    The first is the largest at which the part `undecided` of the samples has its two highest weights within
-    CLEAR of each other, the last the smallest at which nearly all samples have one prototype.
-    """
-    if len(points) < 2:
-        return [1.0]
-    away = np.einsum("ij,ij->i", points, points) - 2.0 * (x @ points.T)
-    away -= away.min(axis=1, keepdims=True)
-    typical = 1.0 / max(float(np.median(np.partition(away, 1, axis=1)[:, 1])), 1e-12)
-
-    def weights(gamma: float) -> Array:
-        found = np.exp(-np.float32(gamma) * away)
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-    def is_soft(gamma: float) -> bool:
-        highest = np.partition(weights(gamma), -2, axis=1)[:, -2:]
-        return bool(np.mean(highest[:, 1] - highest[:, 0] < CLEAR) >= undecided)
-
-    def is_open(gamma: float) -> bool:
-        return bool(np.mean(1.0 - weights(gamma).max(axis=1) < REST) < DECIDED)
-
-    first, last = _edge(is_soft, typical), _edge(is_open, typical)
-    return [float(gamma) for gamma in np.geomspace(first, max(first, last), steps)]
-
-
-def _edge(below: Callable[[float], bool], around: float) -> float:
-    """The γ up to which `below` holds, to a hundredth, within a factor of a thousand of `around`."""
-    low, high = around / 1000.0, around * 1000.0
-    while high > 1.01 * low:
-        middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if below(middle) else (low, middle)
-    return low
+    def _check_words(self) -> None:
+        for name, value, known in (
+            ("loss", self.loss, LOSSES),
+            ("metric", self.metric, METRICS),
+            ("solver", self.solver, SOLVERS),
+        ):
+            if value not in known:
+                raise InputError(f"There is no {name} {value!r}.", f"Choose {', '.join(known)}.")
 
 
 def exponential_candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
@@ -169,13 +157,16 @@ def hinge_candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any
 
 def _candidates(task: Task, budget: int, effort: str, loss: str) -> list[dict[str, Any]]:
     """As many prototypes as fit, with softer and harder starts; also behind learnt maps."""
-    iterations = {"fast": 20, "normal": 40, "best": 100}[effort]
-    common = {"loss": loss, "max_iter": iterations}
+    epochs = {"fast": 30, "normal": 60, "best": 120}[effort]
+    common: dict[str, Any] = {"loss": loss, "solver": "adam", "epochs": epochs}
+    if task.image is not None:
+        common |= {"image": task.image, "jitter": 0.7}
     found: list[dict[str, Any]] = []
     whole = affordable(task, budget) // task.n_classes
     if whole:
-        found += [{"n_per_class": whole, "undecided": part, **common} for part in (0.98, 0.999, 0.8)]
-    for share in (0.5, 0.3):
+        found += [{"n_per_class": whole, "undecided": part, **common} for part in (0.98, 0.8)]
+        found.append({"n_per_class": whole, "undecided": 0.98, **common, "jitter": 0.0})
+    for share in (0.5, 0.3, 0.7):
         rows = int(budget * share / (task.n_features + 4))
         each = affordable(task, budget, rows) // task.n_classes if rows else 0
         if 2 <= rows < task.n_features and each:

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from models import lmnn
 from models.device import Array
 from models.lmnn import LMNN
-from tests.models.gradients import numeric_gradient
+from tests.models.gradients import check_gradients
 
 
 @parametrize_with_checks([LMNN(epochs=5)])  # type: ignore[untyped-decorator]
@@ -33,8 +33,7 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
     batch = np.arange(5)
     targets, impostors = rng.integers(5, 20, size=(5, 2)), rng.integers(5, 20, size=(5, 3))
     _, gradient = lmnn.loss_gradient(L, x, batch, targets, impostors)
-    numeric = numeric_gradient(lambda m: lmnn.loss_gradient(m, x, batch, targets, impostors)[0], L)
-    assert np.allclose(gradient, numeric, atol=1e-6)
+    check_gradients(lambda: lmnn.loss_gradient(L, x, batch, targets, impostors)[0], {"L": L}, {"L": gradient})
 
 
 @pytest.mark.parametrize("components", [None, 3])

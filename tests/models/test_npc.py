@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from models import datasets, npc
+from models import datasets, npc, npc_train
 from models.checks import check_device_model
 from models.device import Array
 from models.errors import InputError
-from models.npc import NPCClassifier, sharpness
+from models.npc import NPCClassifier
+from models.npc_train import sharpness
 from models.prototypes import KMeansPrototypes
 from models.search import Task
 from models.soft_neighbours import PooledLoss, SoftNeighbours, beyond, exponential_loss, hinge_loss
-from tests.models.gradients import numeric_gradient
+from tests.models.gradients import check_gradients
 
 LOSSES: dict[str, PooledLoss] = {"exponential": exponential_loss, "hinge": hinge_loss(0.4)}
 
@@ -29,6 +30,7 @@ def digits() -> datasets.Dataset:
         NPCClassifier(3, max_iter=10),
         NPCClassifier(3, max_iter=10, loss="hinge"),
         NPCClassifier(3, max_iter=5, metric="lmnn"),
+        NPCClassifier(3, solver="adam", epochs=20),
     ]
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
@@ -46,15 +48,14 @@ def problem(loss: PooledLoss) -> tuple[SoftNeighbours, Array]:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_gradients_are_those_of_finite_differences(loss: str, gamma: float) -> None:
     soft, P = problem(LOSSES[loss])
-    _, gradient = npc.objective_gradient(soft, P, gamma)
-    numeric = numeric_gradient(lambda p: npc.objective_gradient(soft, p, gamma)[0], P)
-    assert np.allclose(gradient, numeric, atol=1e-6)
+    _, gradient = npc_train.objective_gradient(soft, P, gamma)
+    check_gradients(lambda: npc_train.objective_gradient(soft, P, gamma)[0], {"P": P}, {"P": gradient})
 
 
 def test_the_penalty_beyond_the_range_has_its_gradient() -> None:
     P = np.random.default_rng(0).normal(size=(5, 4)) * 2
     _, gradient = beyond(P, 1.5)
-    assert np.allclose(gradient, numeric_gradient(lambda p: beyond(p, 1.5)[0], P), atol=1e-7)
+    check_gradients(lambda: beyond(P, 1.5)[0], {"P": P}, {"P": gradient})
 
 
 def test_the_loss_is_equation_20_less_its_least_value() -> None:
@@ -67,7 +68,7 @@ def test_the_loss_is_equation_20_less_its_least_value() -> None:
     theta = np.where(owners[:, None] == np.arange(3), 1, -1)
     y = np.where(labels[:, None] == np.arange(3), 1, -1)
     expected = np.exp(-y * (w @ theta)).sum(axis=1).mean() - 3 * np.exp(-1)
-    found, _ = npc.objective_gradient(SoftNeighbours(X, labels, owners, 3, exponential_loss), P, gamma)
+    found, _ = npc_train.objective_gradient(SoftNeighbours(X, labels, owners, 3, exponential_loss), P, gamma)
     assert found == pytest.approx(expected)
 
 
@@ -84,7 +85,7 @@ def test_gamma_goes_from_soft_to_hard() -> None:
 
     first, last = weights(gammas[0]), weights(gammas[-1])
     assert np.mean(first[:, -1] - first[:, -2] < 0.5) == pytest.approx(0.8, abs=0.02)
-    assert np.mean(1 - last[:, -1] < npc.REST) == pytest.approx(npc.DECIDED, abs=0.02)
+    assert np.mean(1 - last[:, -1] < npc_train.REST) == pytest.approx(npc_train.DECIDED, abs=0.02)
 
 
 def test_better_than_the_means_it_starts_from(digits: datasets.Dataset) -> None:
@@ -94,7 +95,15 @@ def test_better_than_the_means_it_starts_from(digits: datasets.Dataset) -> None:
     assert learnt.score(digits.X_test, digits.y_test) > means.score(digits.X_test, digits.y_test) + 0.02
 
 
-@pytest.mark.parametrize("params", [{}, {"loss": "hinge"}, {"metric": "lmnn", "n_components": 10}])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"loss": "hinge"},
+        {"metric": "lmnn", "n_components": 10},
+        {"solver": "adam", "epochs": 15, "image": (8, 8), "jitter": 0.5},
+    ],
+)
 def test_int8_is_as_good_as_float(digits: datasets.Dataset, params: dict[str, Any]) -> None:
     model = NPCClassifier(3, random_state=0, max_iter=15, **params).fit(digits.X_train, digits.y_train)
     device = model.to_device()
@@ -104,17 +113,22 @@ def test_int8_is_as_good_as_float(digits: datasets.Dataset, params: dict[str, An
     check_device_model(device, digits.X_test[:40])
 
 
-def test_a_seed_gives_one_model(digits: datasets.Dataset) -> None:
-    one, two = (NPCClassifier(2, steps=3, random_state=3) for _ in range(2))
+@pytest.mark.parametrize("solver", ["cg", "adam"])
+def test_a_seed_gives_one_model(digits: datasets.Dataset, solver: str) -> None:
+    one, two = (
+        NPCClassifier(2, solver=solver, steps=3, epochs=3, image=(8, 8), jitter=0.5, random_state=3)
+        for _ in range(2)
+    )
     X, y = digits.X_train, digits.y_train
     assert one.fit(X, y).to_device().digest == two.fit(X, y).to_device().digest
 
 
+@pytest.mark.parametrize("solver", ["cg", "adam"])
 def test_an_interrupt_keeps_what_was_learnt(
-    digits: datasets.Dataset, monkeypatch: pytest.MonkeyPatch
+    digits: datasets.Dataset, monkeypatch: pytest.MonkeyPatch, solver: str
 ) -> None:
     calls = 0
-    loss = npc.objective_gradient
+    loss = npc_train.objective_gradient
 
     def interrupted(*args: Any) -> tuple[float, Array]:
         nonlocal calls
@@ -123,15 +137,19 @@ def test_an_interrupt_keeps_what_was_learnt(
             raise KeyboardInterrupt
         return loss(*args)
 
-    monkeypatch.setattr(npc, "objective_gradient", interrupted)
-    model = NPCClassifier(3, random_state=0).fit(digits.X_train, digits.y_train)
+    monkeypatch.setattr(npc_train, "objective_gradient", interrupted)
+    model = NPCClassifier(3, solver=solver, random_state=0).fit(digits.X_train, digits.y_train)
     assert model.interrupted_
     assert calls == 26
     assert model.score(digits.X_test, digits.y_test) > 0.9
 
 
 def test_unknown_words_are_refused(digits: datasets.Dataset) -> None:
-    for model in (NPCClassifier(loss="square"), NPCClassifier(metric="cosine")):
+    for model in (
+        NPCClassifier(loss="square"),
+        NPCClassifier(metric="cosine"),
+        NPCClassifier(solver="luck"),
+    ):
         with pytest.raises(InputError, match="Choose"):
             model.fit(digits.X_train, digits.y_train)
 
@@ -143,5 +161,5 @@ def test_candidates_keep_to_the_budget(digits: datasets.Dataset, loss: str) -> N
     for budget in (900, 3000):
         for params in propose(task, budget, "fast"):
             assert params["loss"] == loss
-            model = NPCClassifier(**{**params, "max_iter": 1, "steps": 1}, random_state=0)
+            model = NPCClassifier(**{**params, "epochs": 1}, random_state=0)
             assert model.fit(digits.X_train, digits.y_train).to_device().flash_bytes <= budget
