@@ -83,6 +83,42 @@ def test_sums_of_every_width(largest: int, features: int, width: int, layout: st
     check(model, adversarial_inputs(model), streaming=False)
 
 
+@pytest.mark.parametrize(("rows", "prototypes"), [(1, 1), (2, 90), (18, 8), (19, 9), (24, 17), (31, 3)])
+def test_prototypes_of_every_length(rows: int, prototypes: int) -> None:
+    """Up to 18 dimensions stay in registers; beyond, rounds of six are entered anywhere."""
+    model = make("protonn", "int8", 30, 3, rows, prototypes, exp_shift=6)
+    check(model, adversarial_inputs(model), streaming=False)
+
+
+@pytest.mark.parametrize("exp_shift", [0, 1, 4, 5, 8, 11, 15, 16])
+def test_similarities_by_every_kind_of_shift(exp_shift: int) -> None:
+    """Distances spread such that similarities from the largest to none occur, and all steps between."""
+    z = np.arange(-127, 128, 2)
+    B = np.column_stack([z, np.full_like(z, 10), np.full_like(z, -3)])
+    model = ProtoNNInt8.from_integers(
+        np.array([[127], [2], [-3]]), B, np.eye(3, len(z), dtype=np.int64), 7, exp_shift, INT8, range(3)
+    )
+    check(model, np.arange(-128, 128, 17, dtype=np.int8)[:, None], streaming=False)
+
+
+@pytest.mark.parametrize("features", [1, 7, 8, 9, 2047])
+def test_vectors_that_do_not_fill_a_round(features: int) -> None:
+    model = make("linear", "int8", features, classes=3)
+    check(model, adversarial_inputs(model)[:6], streaming=features > 1000)
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["buffered", "streaming"])
+def test_sparse_rows_of_every_length(streaming: bool) -> None:
+    """From no pair to some fours and three more, and one row that a byte cannot count."""
+    W = np.zeros((14, 700), dtype=np.int64)
+    for row in range(12):
+        W[row, np.arange(row) * 47 + row] = np.arange(row) * 11 - 60
+    W[13, ::2] = 99
+    model = LinearInt8.from_integers(W, np.arange(14), INT8, range(14))
+    assert model.arrays["w_counts"].dtype == np.uint16
+    check(model, adversarial_inputs(model)[:8], streaming)
+
+
 def test_distances_of_32_bits() -> None:
     model = make("protonn", "int8", exp_shift=17, rows=9, prototypes=12)
     check(model, adversarial_inputs(model), streaming=False)

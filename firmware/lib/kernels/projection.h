@@ -19,6 +19,24 @@ static sum_t projection[MODEL_W_ROWS];
 
 #if defined(MODEL_W_DENSE8)
 
+#if WHOLE_VECTORS
+
+static void projection_begin(void)
+{
+}
+
+static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
+{
+    (void)first;
+    (void)count;
+    const int8_t *row = model_w;
+    for (uint16_t i = 0; i < MODEL_W_ROWS; i++, row += MODEL_FEATURES) {
+        projection[i] = dot_whole(row, x);
+    }
+}
+
+#else
+
 static void projection_begin(void)
 {
     memset(projection, 0, sizeof projection);
@@ -32,9 +50,17 @@ static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
     }
 }
 
+#endif
+
 #elif defined(MODEL_W_ROWS8)
 
-static inline uint16_t pairs_of_row(uint16_t row)
+#if MODEL_W_COUNT_BYTES == 1
+typedef uint8_t pairs_t;
+#else
+typedef uint16_t pairs_t;
+#endif
+
+static inline pairs_t pairs_of_row(uint16_t row)
 {
 #if MODEL_W_COUNT_BYTES == 1
     return flash_u8(&model_w_counts[row]);
@@ -48,51 +74,83 @@ static void projection_begin(void)
     /* The first piece sets everything, so that a vector in one piece needs no cursors. */
 }
 
-static void fold_whole(const int8_t *x)
+#if WHOLE_VECTORS
+
+#ifdef __AVR__
+
+#include "avr_rows.h"
+
+#else
+
+/* No column needs to be looked at: a row is read to its end. */
+static inline void fold_rows(const int8_t *x)
 {
-    const uint8_t *pairs = model_w_pairs;
+    const uint8_t *pair = model_w_pairs;
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-        const uint16_t in_row = pairs_of_row(i);
-        projection[i] = dot_row(pairs, in_row, x);
-        pairs += 2 * in_row;
+        const int8_t *at = x - 1; /* the first gap counts from the column before the first */
+        sum_t sum = 0;
+        for (pairs_t left = pairs_of_row(i); left != 0; left--) {
+            at += flash_u8(pair++);
+            sum += (int8_t)flash_u8(pair++) * *at;
+        }
+        projection[i] = sum;
     }
 }
 
-#if WHOLE_VECTORS
+#endif
 
 static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
 {
     (void)first;
     (void)count;
-    fold_whole(x);
+    fold_rows(x);
 }
 
 #else
 
 /* How far each row has been read: a row's values do not end where a piece of the vector does. */
-static cursor_t cursors[MODEL_W_ROWS];
+static struct {
+    const uint8_t *pair; /* the next one: gap, value */
+    uint16_t columns;    /* how many lie before its gap */
+    pairs_t left;
+} cursors[MODEL_W_ROWS];
 
-static void fold_piece(uint16_t first, const int8_t *x, uint16_t count)
+#ifdef __AVR__
+
+#include "avr_rows.h"
+
+#else
+
+static inline void fold_rows(uint16_t first, const int8_t *x, uint16_t count)
 {
-    const uint8_t *pairs = model_w_pairs;
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-        if (first == 0) {
-            projection[i] = 0;
-            cursors[i].pair = pairs;
-            cursors[i].columns = 0;
+        for (; cursors[i].left != 0; cursors[i].left--) {
+            const uint32_t columns = (uint32_t)cursors[i].columns + flash_u8(cursors[i].pair);
+            if (columns > (uint32_t)first + count) {
+                break;
+            }
+            projection[i] += (int8_t)flash_u8(cursors[i].pair + 1) * x[columns - 1 - first];
+            cursors[i].columns = (uint16_t)columns;
+            cursors[i].pair += 2;
         }
-        pairs += 2 * pairs_of_row(i);
-        projection[i] = dot_pairs(projection[i], &cursors[i], pairs, first, x, count);
     }
 }
 
+#endif
+
 static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
 {
-    if (count == MODEL_FEATURES) {
-        fold_whole(x);
-    } else if (count != 0) { /* an empty piece may follow the whole vector, which has set no cursors */
-        fold_piece(first, x, count);
+    if (first == 0) {
+        const uint8_t *pair = model_w_pairs;
+        for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
+            projection[i] = 0;
+            cursors[i].pair = pair;
+            cursors[i].columns = 0;
+            cursors[i].left = pairs_of_row(i);
+            pair += 2 * cursors[i].left;
+        }
     }
+    fold_rows(first, x, count);
 }
 
 #endif

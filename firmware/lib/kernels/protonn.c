@@ -19,19 +19,49 @@
 #include "projection.h"
 
 static int8_t z[MODEL_W_ROWS];
-static distance_t distance[MODEL_PROTOTYPES];
-static uint8_t similarity[MODEL_PROTOTYPES];
 
-/* 255·2^(-u/16) for u = beyond / 2^EXP_SHIFT: the fraction by table, the whole part by shift. Most prototypes
- * are so far that nothing is left of them, and one comparison is all they cost. */
-static inline uint8_t similarity_of(distance_t beyond)
+/* A similarity is written where a distance has been read before. */
+static union {
+    distance_t distance[MODEL_PROTOTYPES];
+    uint8_t similarity[MODEL_PROTOTYPES];
+} near;
+
+#if defined(__AVR__) && DISTANCE_BYTES == 3
+
+#include "avr_prototypes.h"
+
+#else
+
+/* All distances; gives the least of them. */
+static inline distance_t measure_distances(void)
 {
-    if (beyond >= (distance_t)128 << MODEL_EXP_SHIFT) {
-        return 0;
+    distance_t least = (distance_t)-1;
+    size_t at = 0;
+    for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++, at += MODEL_W_ROWS) {
+        near.distance[j] = distance_i8(&model_b[at], z, MODEL_W_ROWS);
+        if (near.distance[j] < least) {
+            least = near.distance[j];
+        }
     }
-    const uint8_t u = (uint8_t)(beyond >> MODEL_EXP_SHIFT);
-    return (uint8_t)(flash_u8(&model_exp[u & 15]) >> (u >> 4));
+    return least;
 }
+
+/* 255·2^(-u/16) for u = (distance - least) / 2^EXP_SHIFT: the fraction by table, the whole part by shift. Most
+ * prototypes are so far that nothing is left of them, and one comparison is all they cost. */
+static inline void weigh_distances(distance_t least)
+{
+    for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++) {
+        const distance_t beyond = near.distance[j] - least;
+        uint8_t similarity = 0;
+        if (beyond < (distance_t)128 << MODEL_EXP_SHIFT) {
+            const uint8_t u = (uint8_t)(beyond >> MODEL_EXP_SHIFT);
+            similarity = (uint8_t)(flash_u8(&model_exp[u & 15]) >> (u >> 4));
+        }
+        near.similarity[j] = similarity;
+    }
+}
+
+#endif
 
 void kernel_begin(void)
 {
@@ -49,21 +79,11 @@ uint16_t kernel_finish(int32_t *scores)
         z[i] = round_shift_i8(projection[i], MODEL_Z_SHIFT);
     }
 
-    distance_t least = (distance_t)-1;
-    size_t at = 0;
-    for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++, at += MODEL_W_ROWS) {
-        distance[j] = distance_i8(&model_b[at], z, MODEL_W_ROWS);
-        if (distance[j] < least) {
-            least = distance[j];
-        }
-    }
-    for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++) {
-        similarity[j] = similarity_of(distance[j] - least);
-    }
+    weigh_distances(measure_distances());
 
-    at = 0;
+    size_t at = 0;
     for (uint16_t c = 0; c < MODEL_SCORES; c++, at += MODEL_PROTOTYPES) {
-        scores[c] = dot_u8(&model_z[at], similarity, MODEL_PROTOTYPES);
+        scores[c] = dot_u8(&model_z[at], near.similarity, MODEL_PROTOTYPES);
     }
     return argmax(scores);
 }
