@@ -28,7 +28,8 @@ def available() -> bool:
 class HostKernel:
     """The compiled kernel of one model; a context manager, because it lives in a temporary folder."""
 
-    def __init__(self, model: DeviceModel, *, sanitize: bool = True) -> None:
+    def __init__(self, model: DeviceModel, *, sanitize: bool = True, buffered: bool = False) -> None:
+        """`buffered` compiles it as for firmware that keeps the whole vector; `run` then takes no pieces."""
         self.model = model
         self._folder = tempfile.TemporaryDirectory(prefix="kilobench-kernel-")
         folder = Path(self._folder.name)
@@ -40,6 +41,7 @@ class HostKernel:
             COMPILER,
             *FLAGS,
             *(SANITIZERS if sanitize else ()),
+            *(("-DSTREAMING=0",) if buffered else ()),
             f"-I{folder}",
             f"-I{kernels_folder()}",
         ]

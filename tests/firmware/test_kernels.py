@@ -46,6 +46,16 @@ def test_one_of_everything(family: str, numbers: str) -> None:
     check_kernel(model, adversarial_inputs(model))
 
 
+@pytest.mark.parametrize("density", [1.0, 0.08])
+@pytest.mark.parametrize(("family", "numbers"), KINDS)
+def test_kernels_for_whole_vectors_only(family: str, numbers: str, density: float) -> None:
+    model = make(family, numbers, features=300, density=density)
+    encoded = adversarial_inputs(model)
+    with hostc.HostKernel(model, buffered=True) as kernel:
+        _, scores = kernel.run(encoded)
+    assert scores.tobytes() == model.scores(encoded).tobytes()
+
+
 @pytest.mark.parametrize("numbers", ["int8", "float32"])
 def test_rows_without_any_weight(numbers: str) -> None:
     W = np.zeros((3, 700), dtype=np.int64)

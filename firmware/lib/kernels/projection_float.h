@@ -42,12 +42,6 @@ static void projection_fold(uint16_t first, const float *x, uint16_t count)
 
 #elif defined(MODEL_W_ROWS_FLOAT)
 
-/* How far each row has been read: a row's values do not end where a piece of the vector does. */
-static struct {
-    size_t value;     /* the next one */
-    uint16_t columns; /* how many lie before the next gap */
-} cursor[MODEL_W_ROWS];
-
 static inline uint16_t values_of_row(uint16_t row)
 {
 #if MODEL_W_COUNT_BYTES == 1
@@ -56,6 +50,37 @@ static inline uint16_t values_of_row(uint16_t row)
     return flash_u16(&model_w_counts[row]);
 #endif
 }
+
+#if WHOLE_VECTORS
+
+static void projection_begin(void)
+{
+}
+
+/* A row is read to its end: nothing needs to be kept of where its reading stands. */
+static void projection_fold(uint16_t first, const float *x, uint16_t count)
+{
+    (void)first;
+    (void)count;
+    size_t value = 0;
+    for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
+        const float *at = x - 1; /* the first gap counts from the column before the first */
+        float sum = 0.0f;
+        for (uint16_t left = values_of_row(i); left != 0; left--, value++) {
+            at += flash_u8(&model_w_gaps[value]);
+            sum += flash_f32(&model_w_values[value]) * *at;
+        }
+        projection[i] = sum;
+    }
+}
+
+#else
+
+/* How far each row has been read: a row's values do not end where a piece of the vector does. */
+static struct {
+    size_t value;     /* the next one */
+    uint16_t columns; /* how many lie before the next gap */
+} cursor[MODEL_W_ROWS];
 
 static void projection_begin(void)
 {
@@ -90,6 +115,8 @@ static void projection_fold(uint16_t first, const float *x, uint16_t count)
         projection[i] = sum;
     }
 }
+
+#endif
 
 #else
 #error "model.h names no layout of W that this kernel reads"
