@@ -20,6 +20,8 @@ _WINDOW = struct.Struct("<QQQ")
 _FACTS = struct.Struct("<QQQQ")
 _FAULT = struct.Struct("<I")
 _CHUNK = 1 << 16
+_PATIENCE = 120
+"""Seconds for a reply; the longest run of one request takes well under one on an idle machine."""
 
 
 class Outcome(IntEnum):
@@ -82,6 +84,8 @@ class Connection:
                 f"No simulated board listens at {path} ({error.strerror}).",
                 "Open the port through its target.",
             ) from error
+        # The kernel keeps the time: Python's own would cost a system call more in every reply.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", _PATIENCE, 0))
         self._unsent = bytearray()
         self._received = bytearray()
         self.due = 0
@@ -129,6 +133,11 @@ class Connection:
     def _receive(self) -> None:
         try:
             data = self._socket.recv(_CHUNK)
+        except BlockingIOError as error:
+            raise SimulatorError(
+                f"The simulator has not answered for {_PATIENCE} seconds.",
+                "Try again; `kilobench doctor` tests the simulator.",
+            ) from error
         except OSError as error:
             raise _gone() from error
         if not data:
