@@ -17,7 +17,7 @@ from models.search import Task
 
 OVERHEAD = EXP_TABLE.nbytes + 2 * CONSTANT_BYTES
 STEPS = {"fast": 2500, "normal": 8000, "best": 16000}
-EPOCHS = {"fast": 60, "normal": 150, "best": 300}
+EPOCHS = {"fast": 60, "normal": 120, "best": 240}
 """The most epochs, where STEPS would take more."""
 SHIFTS_FROM = 3000
 """Bytes from which a model has room for what moved images teach; smaller ones lose by it."""
@@ -29,11 +29,13 @@ USUAL: Choice = {
     "decay": 1.0,
     "rate": 1.0,
     "smoothing": 0.0,
+    "epochs": 1.0,
     "other_shifts": 0.0,
 }
 CHANGES: tuple[Choice, ...] = (
     {"other_shifts": 1.0},
     {"decay": 3.0},
+    {"epochs": 0.5},
     {"dimensions": 1.4},
     {"decay": 0.3},
     {"share": 0.45},
@@ -76,7 +78,7 @@ def _params(task: Task, budget: int, effort: str, choice: Choice) -> dict[str, A
         "projection_dim": dimensions,
         "n_prototypes": prototypes,
         "budget": budget,
-        "epochs": usual_epochs(task.n_samples, STEPS[effort], EPOCHS[effort]),
+        "epochs": round(usual_epochs(task.n_samples, STEPS[effort], EPOCHS[effort]) * choice["epochs"]),
         "weight_decay": usual_decay(task.n_features) * choice["decay"],
         "learning_rate": (0.01 if task.image else 0.02) * choice["rate"],
         "label_smoothing": choice["smoothing"],

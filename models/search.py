@@ -60,6 +60,8 @@ class Judged:
     accuracy: float
 
 
+SMALL = 5000
+"""Fewer training samples than these are split several times, since each part says little."""
 TRAIN_SHARE = 0.75
 """Of the training data; the rest judges."""
 Split = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -89,7 +91,9 @@ def best_candidate(
     field = [dict(c) for c in candidates[: effort.candidates]]
     # Candidates that see a part of large data see it more often: as many samples as in the full training.
     again = TRAIN_SHARE * len(X) / len(splits[0][0])
-    short = [_with_epochs(p, effort.first_share * again) for p in field]
+    # Small data are cheap to learn in full, and how long is good for them is a question of its own.
+    share = effort.first_share if len(X) >= SMALL else 1.0
+    short = [_with_epochs(p, share * again) for p in field]
     judged = _judge(fit, short, X, y, splits=splits[:1], budget=budget, progress=progress)
     ranked = sorted(range(len(field)), key=lambda i: -judged[i])
     if judged[ranked[0]] < 0:
@@ -154,7 +158,7 @@ def _splits(X: Array, y: Array, effort: Effort, seed: int) -> list[Split]:
     """Stratified splits; large data need fewer of them, and no more than a sample to learn from."""
     from sklearn.model_selection import train_test_split
 
-    count = effort.splits if len(X) < 5000 else 1
+    count = effort.splits if len(X) < SMALL else 1
     rng = np.random.RandomState(seed)
     rare = np.bincount(np.unique(y, return_inverse=True)[1]).min() < 4
     parts = []
