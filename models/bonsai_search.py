@@ -101,5 +101,6 @@ def _shape(task: Task, budget: int, guess: Guess) -> dict[str, Any] | None:
         "projection_dim": dimensions,
         "tree_bits": tree_bits,
         "z_bits": 8 if _few_features(task) else 4,
+        "weight_decay": 0.02 if _few_features(task) else 0.1,
         "saturate": saturate,
     }
