@@ -159,13 +159,15 @@ def _candidates(task: Task, budget: int, effort: str, loss: str) -> list[dict[st
     """As many prototypes as fit, with softer and harder starts; also behind learnt maps."""
     epochs = {"fast": 30, "normal": 60, "best": 120}[effort]
     common: dict[str, Any] = {"loss": loss, "solver": "adam", "epochs": epochs}
+    jitters: tuple[float, ...] = (0.0,)
     if task.image is not None:
-        common |= {"image": task.image, "jitter": 0.7}
+        jitters = (0.7, 1.5, 0.0)
+        common |= {"image": task.image, "jitter": jitters[0]}
     found: list[dict[str, Any]] = []
     whole = affordable(task, budget) // task.n_classes
     if whole:
-        found += [{"n_per_class": whole, "undecided": part, **common} for part in (0.98, 0.8)]
-        found.append({"n_per_class": whole, "undecided": 0.98, **common, "jitter": 0.0})
+        found += [{"n_per_class": whole, **common, "jitter": strength} for strength in jitters]
+        found.append({"n_per_class": whole, **common, "undecided": 0.8})
     for share in (0.5, 0.3, 0.7):
         rows = int(budget * share / (task.n_features + 4))
         each = affordable(task, budget, rows) // task.n_classes if rows else 0
