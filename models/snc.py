@@ -75,14 +75,12 @@ class SNCClassifier(NearestPrototypeClassifier):
         classes = len(self.classes_)
         count = self.n_prototypes or round(self.ratio * len(labels))
         chosen = class_sample(labels, min(max(count, classes), len(labels)), rng)
-        factor, likeliest = 1.0, 1.0
+        self.n_iter_, self.loss_, self.interrupted_ = 0, np.inf, True
         try:
-            likeliest = likeliest_gamma(x, labels, chosen, rng)
-            factor = self.gamma or self._cross_validated(x, labels, len(chosen) / len(labels), rng)
+            self.gamma_ = likeliest_gamma(x, labels, chosen, rng)
+            self.gamma_ *= self.gamma or self._cross_validated(x, labels, len(chosen) / len(labels), rng)
         except KeyboardInterrupt:
-            self.interrupted_ = True
             return Prototypes(x[chosen], labels[chosen])
-        self.gamma_ = factor * likeliest
         space = _space(self.metric, x, self.gamma_, self.n_components)
         found = compress(
             x,

@@ -146,6 +146,19 @@ def test_an_interrupt_keeps_what_was_learnt(
     assert model.score(digits.X_test, digits.y_test) > 0.93
 
 
+def test_an_interrupt_while_gamma_is_chosen_leaves_the_sample(
+    digits: datasets.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*args: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(snc, "compress", interrupted)
+    model = SNCClassifier(60, random_state=0).fit(digits.X_train, digits.y_train)
+    assert model.interrupted_
+    assert model.n_iter_ == 0
+    assert model.score(digits.X_test, digits.y_test) > 0.7
+
+
 def test_unknown_words_are_refused(digits: datasets.Dataset) -> None:
     with pytest.raises(InputError, match="metric 'cosine'"):
         SNCClassifier(metric="cosine").fit(digits.X_train, digits.y_train)
