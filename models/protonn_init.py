@@ -55,7 +55,7 @@ def projection(
         from models.lmnn import LMNN
 
         lmnn = LMNN(min(dimensions, x.shape[1]), random_state=int(rng.integers(2**31)))
-        return _filled(lmnn.fit(x[some], labels[some]).components_, dimensions, rng)
+        return filled(lmnn.fit(x[some], labels[some]).components_, dimensions, rng)
     if kind == "random":
         gaussian = rng.normal(size=(dimensions, x.shape[1])) / np.sqrt(x.shape[1])
         return np.asarray(gaussian, dtype=np.float32)
@@ -73,10 +73,10 @@ def principal_directions(x: Array, dimensions: int, rng: np.random.Generator) ->
     count = min(dimensions, x.shape[1])
     main = vectors[:, ::-1][:, :count].T
     variance = np.maximum(values[::-1][:count], 1e-6 * max(float(values[-1]), 1e-12))
-    return _filled(main / variance[:, None] ** 0.25, dimensions, rng)
+    return filled(main / variance[:, None] ** 0.25, dimensions, rng)
 
 
-def _filled(W: Array, dimensions: int, rng: np.random.Generator) -> Array:
+def filled(W: Array, dimensions: int, rng: np.random.Generator) -> Array:
     """W with random rows added up to so many."""
     extra = rng.normal(size=(dimensions - len(W), W.shape[1])) / np.sqrt(W.shape[1])
     return np.vstack([W, extra]).astype(np.float32)

@@ -119,6 +119,8 @@ def usual_decay(features: int) -> float:
     return min(4.0, features / 50)
 
 
+NEVER = 2.0
+"""A share of the schedule that is not reached."""
 PRUNE_EVERY = 10
 """Steps between prunings: sorting W costs as much as a step."""
 COUNT_SHARE = 0.05

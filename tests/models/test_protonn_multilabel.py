@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models.device import Array
+from models.protonn_multilabel import ProtoNNMultilabel, label_directions, precision_at, squared_loss
+
+
+def label_sets(n: int, seed: int) -> tuple[Array, Array]:
+    """Labels that hold inside circles around three centres, some samples with several, some with none."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(n, 6))
+    centres = np.array([[1, 1], [-1, 0], [1, -1]])
+    distances = np.linalg.norm(X[:, None, :2] - centres[None], axis=-1)
+    return X, (distances < 1.2).astype(int)
+
+
+def test_loss_gradient_matches_finite_differences() -> None:
+    rng = np.random.default_rng(0)
+    found, targets = rng.normal(size=(3, 4)), rng.random((3, 4))
+    _, grad = squared_loss(found, targets)
+    for index in np.ndindex(found.shape):
+        nudge = np.zeros_like(found)
+        nudge[index] = 1e-5
+        slope = (squared_loss(found + nudge, targets)[0] - squared_loss(found - nudge, targets)[0]) / 2e-5
+        assert grad[index] == pytest.approx(slope, abs=1e-6)
+
+
+def test_precision_counts_right_labels_among_the_best() -> None:
+    found = np.array([[0.9, 0.5, 0.1], [0.1, 0.2, 0.3]])
+    labels = np.array([[1, 0, 1], [0, 0, 0]])
+    assert precision_at(1, found, labels) == 0.5
+    assert precision_at(3, found, labels) == pytest.approx(2 / 6)
+
+
+@pytest.mark.parametrize(("scale", "init"), [("standard", "pca"), ("standard", "labels")])
+def test_curved_label_regions_are_learnt(scale: str, init: str) -> None:
+    X, Y = label_sets(1500, 0)
+    Xt, Yt = label_sets(500, 1)
+    model = ProtoNNMultilabel(
+        5, 40, z_density=0.8, scale=scale, init=init, epochs=30, batch_size=64, random_state=0
+    ).fit(X, Y)
+    assert model.score(Xt, Yt) > 0.97 * Yt.any(axis=1).mean()
+    assert np.mean(model.predict(Xt) == Yt) > 0.9
+
+
+def test_unit_scale_ignores_the_length_of_a_sample() -> None:
+    X, Y = label_sets(200, 0)
+    model = ProtoNNMultilabel(3, 10, scale="unit", epochs=2, random_state=0).fit(X, Y)
+    assert np.allclose(model.decision_function(X), model.decision_function(7 * X), atol=1e-4)
+
+
+def test_density_limits_the_papers_size() -> None:
+    X, Y = label_sets(300, 0)
+    model = ProtoNNMultilabel(4, 20, z_density=0.25, epochs=3, random_state=0).fit(X, Y)
+    assert model.paper_bytes_ == 4 * (4 * 6 + 20 * 4) + 8 * 15
+
+
+def test_label_directions_find_the_features_that_matter() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 8)).astype(np.float32)
+    W = label_directions(x, (x[:, 3:4] > 0).astype(np.float32), 1, rng)
+    assert np.abs(W[0]).argmax() == 3
+
+
+def test_a_seed_gives_the_same_scores() -> None:
+    X, Y = label_sets(200, 0)
+    found = [
+        ProtoNNMultilabel(3, 10, epochs=2, random_state=seed).fit(X, Y).decision_function(X)
+        for seed in (1, 1, 2)
+    ]
+    assert np.array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
+
+
+def test_what_are_no_label_rows_is_refused() -> None:
+    X, Y = label_sets(50, 0)
+    with pytest.raises(ValueError, match="0 and 1"):
+        ProtoNNMultilabel().fit(X, 2 * Y)
+    with pytest.raises(ValueError, match="scale"):
+        ProtoNNMultilabel(scale="none").fit(X, Y)
