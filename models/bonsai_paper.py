@@ -30,10 +30,10 @@ class Options:
 
     start_steps: int = 100
     """Gradient steps of the dense start; 0 leaves it out."""
-    rounds: int = 40
+    rounds: int = 100
     support_steps: int | None = None
     """M, steps on a fixed support in each round; None: 5 for two classes, else 15."""
-    final_steps: int = 100
+    final_steps: int = 200
     """Steps on the final support; 0 leaves them out."""
     projection: str = "learnt"
     """Or "sparse-pca"."""
