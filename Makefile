@@ -1,7 +1,7 @@
 # make bench   set up, train, build, measure the suite `quick` on a simulated Uno; a table and a report
 # make test    set up, run all tests
 # make check   ruff, ruff format and mypy --strict
-# make measure the figures the README quotes, measured on this machine
+# make measure the figures the README quotes, measured on this machine; FIGURES=loop for the quick ones alone
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
@@ -24,7 +24,7 @@ format: setup
 	@$(BIN)/ruff format .
 
 measure: setup
-	@$(BIN)/python -m harness.measure
+	@$(BIN)/python -m harness.measure $(FIGURES)
 
 setup: packages $(READY)
 

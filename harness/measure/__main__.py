@@ -1,4 +1,4 @@
-"""`python -m harness.measure [NAME…]`: loop, …; all of them without a name."""
+"""`python -m harness.measure [NAME…]`: loop, learners; both without a name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 
 from harness import paths
 from harness.errors import UnknownName
-from harness.measure import figures, loop
+from harness.measure import figures, learners, loop
 
-GROUPS: dict[str, tuple[figures.Source, ...]] = {"loop": loop.SOURCES}
+GROUPS: dict[str, tuple[figures.Source, ...]] = {"loop": loop.SOURCES, "learners": learners.SOURCES}
 
 
 def main(names: list[str]) -> int:
