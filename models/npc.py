@@ -67,7 +67,7 @@ class NPCClassifier(NearestPrototypeClassifier):
         steps: int = 10,
         max_iter: int = 40,
         epochs: int = 60,
-        learning_rate: float = 0.03,
+        learning_rate: float = 0.06,
         image: tuple[int, int] | None = None,
         jitter: float = 0.0,
         search: str = "exhaustive",
