@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from models.costs import Stage
 from models.errors import InputError
 from models.inputs import WIRE_TYPES, Array, FloatArray, InputScale
 
@@ -80,6 +81,10 @@ class DeviceModel(ABC):
     def c_sizes(self) -> Mapping[str, int]:
         """The family's sizes and layout switches for model.h; `rows` is MODEL_ROWS in C."""
         return {}
+
+    def stages(self, *, streaming: bool) -> list[Stage]:
+        """Where a prediction's flash, RAM and cycles go on an AVR; empty if the family cannot tell."""
+        return []
 
     @property
     def n_scores(self) -> int:

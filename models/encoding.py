@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from models import costs
 from models.errors import InputError
 from models.inputs import Array
 
@@ -231,6 +232,16 @@ def c_sizes(name: str, arrays: Mapping[str, Array], kind: npt.DTypeLike) -> dict
     layout = layout_of(name, arrays, kind)
     own = layout.switches({part: arrays[name + part] for part in layout.parts})
     return {f"{name}_{layout.name}": 1, **{f"{name}_{key}": value for key, value in own.items()}}
+
+
+def projection_stage(
+    name: str, arrays: Mapping[str, Array], shape: tuple[int, ...], sum_bytes: int, streaming: bool
+) -> costs.Stage:
+    """What the projection by an int8 matrix takes of an AVR."""
+    if layout_of(name, arrays, np.int8) is Dense8:
+        return costs.dense_projection(shape[0], shape[1], sum_bytes, streaming)
+    gaps, counts = arrays[f"{name}_pairs"][:, 0], arrays[f"{name}_counts"]
+    return costs.sparse_projection(gaps, counts, shape[1], sum_bytes, streaming)
 
 
 def _checked(matrix: npt.ArrayLike) -> Array:

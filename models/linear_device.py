@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from models import encoding
+from models import costs, encoding
 from models.arithmetic import INT8_REACH, INT32_MAX, integer_product, ordered_product, sum_bytes
 from models.device import Array, DeviceModel, InputScale
 from models.errors import InputError
@@ -98,6 +98,12 @@ class LinearInt8(_Linear):
 
     def c_sizes(self) -> Mapping[str, int]:
         return {**super().c_sizes(), "w_sum_bytes": sum_bytes("The sum", self.W, INT8_REACH)}
+
+    def stages(self, *, streaming: bool) -> list[costs.Stage]:
+        sums = encoding.projection_stage(
+            "w", self.arrays, self.W.shape, self.c_sizes()["w_sum_bytes"], streaming
+        )
+        return [sums, costs.biased_scores(self.n_scores), costs.overhead(60)]
 
     def scores(self, encoded: Array) -> Array:
         return (integer_product(encoded, self.W) + self.arrays["bias"]).astype(np.int32)

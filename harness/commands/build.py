@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.commands import show
+
+if TYPE_CHECKING:
+    from harness.explain import Explanation
+    from models.device import DeviceModel
 
 
 def command(
@@ -21,10 +25,14 @@ def command(
             help="Fold features in as they come, or keep them in RAM.  [default: in RAM if they fit]",
         ),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show where flash, RAM and cycles go, stage by stage.")
+    ] = False,
     as_json: show.Json = False,
 ) -> None:
     """Firmware of a model, and what it takes of the board."""
     from harness import boards
+    from harness import explain as explaining
     from harness.build import build
     from models import modelfile
 
@@ -33,6 +41,7 @@ def command(
     with show.working(f"building for {kind.title}", quiet=as_json):
         made = build(device, kind, streaming=stream)
     code = made.flash_total - made.flash_model
+    explanation = explaining.explain(device, made) if explain else None
     if as_json:
         show.as_json(
             {
@@ -52,6 +61,7 @@ def command(
                 "elf": str(made.elf),
                 "hex": str(made.hex),
                 "cached": made.cached,
+                **({"explain": explanation.json()} if explanation else {}),
             }
         )
         return
@@ -68,6 +78,19 @@ def command(
             ("file", f"{made.hex}{' (built before)' if made.cached else ''}"),
         ]
     )
+
+    if explanation:
+        typer.echo("")
+        _print_stages(explanation, device)
+
+
+def _print_stages(explanation: Explanation, device: DeviceModel) -> None:
+    if not explanation.stages:
+        typer.echo(f"No stages are known of {device.family} in {device.numbers} on this board.")
+        return
+    numbers = ("flash", "RAM", "cycles", "floor", "ratio")
+    show.table(("stage", "what", *numbers), explanation.rows(), right=numbers)
+    typer.echo("Cycles are predicted. The floor is what the best loop known needs for the terms alone.")
 
 
 def _share(used: int, whole: int) -> str:

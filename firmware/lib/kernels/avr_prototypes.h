@@ -167,55 +167,173 @@ static inline distance_t measure_distances(void)
 #endif
 #endif
 
-/* near.similarity[j] = 255·2^(-(distance_j - least) / 2^EXP_SHIFT / 16). 18 cycles for a far prototype, 38 for a near
- * one, beside the comparison (1 to 3) and the division (1 to 9). The shift by u / 16 is made of its three bits: AVR
- * shifts one place at a time. */
-static inline void weigh_distances(distance_t least)
+/* 255·2^(-(distance_j - least) / 2^EXP_SHIFT / 16) of one prototype after the other into r21: 12 cycles for a far
+ * one, which goes to 2 at once, and 30 for a near one, beside the comparison (1 to 3), the division (1 to 9) and what
+ * is done with the similarity. The shift by u / 16 is made of its three bits: AVR shifts one place at a time. */
+#define AVR_BEGIN_WEIGHING                                                      \
+    "    push  r28                \n" /* 2 */                                   \
+    "    push  r29                \n" /* 2 */                                   \
+    "    ldi   r26, lo8(%[in])    \n" /* 1 */                                   \
+    "    ldi   r27, hi8(%[in])    \n" /* 1 */                                   \
+    "    movw  r28, r26           \n" /* 1; results take the distances' place */ \
+    "    ldi   r25, hi8(%[end])   \n" /* 1 */
+#define AVR_WEIGH                                                               \
+    "1:  ld    r18, X+            \n" /* 2 */                                   \
+    "    ld    r19, X+            \n" /* 2 */                                   \
+    "    ld    r20, X+            \n" /* 2 */                                   \
+    "    sub   r18, r22           \n" /* 1 */                                   \
+    "    sbc   r19, r23           \n" /* 1 */                                   \
+    "    sbc   r20, r24           \n" /* 1 */                                   \
+    "    clr   r21                \n" /* 1 */                                   \
+    AVR_COMPARE_FAR                   /* 1 to 3 */                              \
+    "    brsh  2f                 \n" /* 1, or 2 */                             \
+    AVR_DIVIDE                        /* 1 to 9 */                              \
+    "    mov   r21, r18           \n" /* 1 */                                   \
+    "    andi  r21, 15            \n" /* 1 */                                   \
+    "    ldi   r30, lo8(%[table]) \n" /* 1 */                                   \
+    "    ldi   r31, hi8(%[table]) \n" /* 1 */                                   \
+    "    add   r30, r21           \n" /* 1 */                                   \
+    "    adc   r31, __zero_reg__  \n" /* 1 */                                   \
+    "    lpm   r21, Z             \n" /* 3 */                                   \
+    "    sbrc  r18, 6             \n" /* a skip and what it skips are 2 */      \
+    "    swap  r21                \n"                                           \
+    "    sbrc  r18, 6             \n" /* 2 */                                   \
+    "    andi  r21, 15            \n"                                           \
+    "    sbrc  r18, 5             \n" /* 2 */                                   \
+    "    lsr   r21                \n"                                           \
+    "    sbrc  r18, 5             \n" /* 2 */                                   \
+    "    lsr   r21                \n"                                           \
+    "    sbrc  r18, 4             \n" /* 2 */                                   \
+    "    lsr   r21                \n"
+#define AVR_NEXT_WEIGHING                                                       \
+    "    cpi   r26, lo8(%[end])   \n" /* 1 */                                   \
+    "    cpc   r27, r25           \n" /* 1 */                                   \
+    "    brne  1b                 \n" /* 2 */
+#define AVR_WEIGHING_INPUTS                                                                             \
+    "r"(from), [in] "i"(near.distance), [end] "i"(near.distance + MODEL_PROTOTYPES),                    \
+        [table] "i"(model_exp), [shift] "n"(MODEL_EXP_SHIFT % 8)
+#define AVR_WEIGHING_CLOBBERS "r18", "r19", "r20", "r21", "r26", "r27", "r30", "r31", "memory"
+
+#ifdef MODEL_NEAR_LIST
+
+/* Of 260 terms on, 24 bits are not enough for a score. */
+#if MODEL_PROTOTYPES < 260
+#define AVR_CLEAR_SCORE_HIGH ""
+#define AVR_ADD_SCORE_HIGH ""
+#define AVR_EXTEND_SCORE                    \
+    "    mov   r21, r20           \n" /* 1 */ \
+    "    lsl   r21                \n" /* 1 */ \
+    "    sbc   r21, r21           \n" /* 1 */
+#else
+#define AVR_CLEAR_SCORE_HIGH "    clr   r21                \n" /* 1 */
+#define AVR_ADD_SCORE_HIGH "    adc   r21, r16           \n"   /* 1 */
+#define AVR_EXTEND_SCORE ""
+#endif
+
+/* Only the near ones are listed, number and similarity: 12 cycles more for such a one, 6 for a far one. */
+static inline uint8_t *weigh_distances(distance_t least)
 {
     register distance_t from __asm__("r22") = least;
+    register uint8_t *end __asm__("r24");
+    __asm__ volatile(AVR_BEGIN_WEIGHING
+                     "    clr   r16                \n" /* 1; the number of the prototype */
+                     "    clr   r17                \n" /* 1 */
+                     AVR_WEIGH
+                     "    st    Y+, r16            \n" /* 2 */
+                     "    st    Y+, r17            \n" /* 2 */
+                     "    st    Y+, r21            \n" /* 2 */
+                     "2:  subi  r16, 0xff          \n" /* 1 */
+                     "    sbci  r17, 0xff          \n" /* 1 */
+                     AVR_NEXT_WEIGHING
+                     "    movw  r24, r28           \n" /* 1 */
+                     "    pop   r29                \n" /* 2 */
+                     "    pop   r28                \n" /* 2 */
+                     : "=r"(end)
+                     : AVR_WEIGHING_INPUTS
+                     : "r16", "r17", AVR_WEIGHING_CLOBBERS);
+    return end;
+}
+
+/* scores[c] = Σ Z_cj·s_j over the near prototypes: 21 cycles a term, 22 with 32 bits, and 22 a score. The nearest one
+ * is always in the list. */
+static inline void add_scores(int32_t *scores, const uint8_t *end)
+{
     __asm__ volatile("    push  r28                \n" /* 2 */
                      "    push  r29                \n" /* 2 */
-                     "    ldi   r26, lo8(%[in])    \n" /* 1 */
-                     "    ldi   r27, hi8(%[in])    \n" /* 1 */
-                     "    movw  r28, r26           \n" /* 1; similarities take the distances' place */
-                     "    ldi   r25, hi8(%[end])   \n" /* 1 */
-                     "1:  ld    r18, X+            \n" /* 2 */
-                     "    ld    r19, X+            \n" /* 2 */
-                     "    ld    r20, X+            \n" /* 2 */
-                     "    sub   r18, %A[from]      \n" /* 1 */
-                     "    sbc   r19, %B[from]      \n" /* 1 */
-                     "    sbc   r20, %C[from]      \n" /* 1 */
-                     "    clr   r21                \n" /* 1 */
-                     AVR_COMPARE_FAR                   /* 1 to 3 */
-                     "    brsh  2f                 \n" /* 1, or 2 to the end */
-                     AVR_DIVIDE                        /* 1 to 9 */
-                     "    mov   r21, r18           \n" /* 1 */
-                     "    andi  r21, 15            \n" /* 1 */
-                     "    ldi   r30, lo8(%[table]) \n" /* 1 */
-                     "    ldi   r31, hi8(%[table]) \n" /* 1 */
-                     "    add   r30, r21           \n" /* 1 */
-                     "    adc   r31, __zero_reg__  \n" /* 1 */
-                     "    lpm   r21, Z             \n" /* 3 */
-                     "    sbrc  r18, 6             \n" /* a skip and what it skips are 2 */
-                     "    swap  r21                \n"
-                     "    sbrc  r18, 6             \n" /* 2 */
-                     "    andi  r21, 15            \n"
-                     "    sbrc  r18, 5             \n" /* 2 */
-                     "    lsr   r21                \n"
-                     "    sbrc  r18, 5             \n" /* 2 */
-                     "    lsr   r21                \n"
-                     "    sbrc  r18, 4             \n" /* 2 */
-                     "    lsr   r21                \n"
-                     "2:  st    Y+, r21            \n" /* 2 */
-                     "    cpi   r26, lo8(%[end])   \n" /* 1 */
-                     "    cpc   r27, r25           \n" /* 1 */
+                     "    movw  r28, r30           \n" /* 1 */
+                     "    movw  r14, r26           \n" /* 1 */
+                     "    ldi   r24, lo8(%[z])     \n" /* 1 */
+                     "    ldi   r25, hi8(%[z])     \n" /* 1 */
+                     "1:  ldi   r26, lo8(%[list])  \n" /* 1 */
+                     "    ldi   r27, hi8(%[list])  \n" /* 1 */
+                     "    clr   r18                \n" /* 1 */
+                     "    clr   r19                \n" /* 1 */
+                     "    clr   r20                \n" /* 1 */
+                     AVR_CLEAR_SCORE_HIGH              /* 1 if at all */
+                     "2:  ld    r30, X+            \n" /* 2 */
+                     "    ld    r31, X+            \n" /* 2 */
+                     "    add   r30, r24           \n" /* 1 */
+                     "    adc   r31, r25           \n" /* 1 */
+                     "    lpm   r22, Z             \n" /* 3 */
+                     "    ld    r23, X+            \n" /* 2 */
+                     "    mulsu r22, r23           \n" /* 2; carry is the sign */
+                     "    sbc   r16, r16           \n" /* 1 */
+                     "    add   r18, r0            \n" /* 1 */
+                     "    adc   r19, r1            \n" /* 1 */
+                     "    adc   r20, r16           \n" /* 1 */
+                     AVR_ADD_SCORE_HIGH                /* 1 if at all */
+                     "    cp    r26, r14           \n" /* 1 */
+                     "    cpc   r27, r15           \n" /* 1 */
+                     "    brne  2b                 \n" /* 2 */
+                     AVR_EXTEND_SCORE                  /* 3 if at all */
+                     "    st    Y+, r18            \n" /* 2 */
+                     "    st    Y+, r19            \n" /* 2 */
+                     "    st    Y+, r20            \n" /* 2 */
+                     "    st    Y+, r21            \n" /* 2 */
+                     "    subi  r24, lo8(-%[row])  \n" /* 1 */
+                     "    sbci  r25, hi8(-%[row])  \n" /* 1 */
+                     "    ldi   r22, hi8(%[z_end]) \n" /* 1 */
+                     "    cpi   r24, lo8(%[z_end]) \n" /* 1 */
+                     "    cpc   r25, r22           \n" /* 1 */
                      "    brne  1b                 \n" /* 2 */
                      "    pop   r29                \n" /* 2 */
                      "    pop   r28                \n" /* 2 */
-                     :
-                     : [from] "r"(from), [in] "i"(near.distance), [end] "i"(near.distance + MODEL_PROTOTYPES),
-                       [table] "i"(model_exp), [shift] "n"(MODEL_EXP_SHIFT % 8)
-                     : "r18", "r19", "r20", "r21", "r25", "r26", "r27", "r30", "r31", "memory");
+                     "    clr   __zero_reg__       \n" /* 1; mul left a product in r1:r0 */
+                     : "+z"(scores), "+x"(end)
+                     : [z] "i"(model_z), [z_end] "i"(model_z + sizeof model_z), [list] "i"(near.distance),
+                       [row] "n"(MODEL_PROTOTYPES)
+                     : "r14", "r15", "r16", "r18", "r19", "r20", "r21", "r22", "r23", "r24", "r25", "r0",
+                       "memory");
 }
+
+static inline void score_prototypes(int32_t *scores, distance_t least)
+{
+    add_scores(scores, weigh_distances(least));
+}
+
+#else
+
+/* All similarities, far ones as zeros: 6 cycles more. */
+static inline void weigh_distances(distance_t least)
+{
+    register distance_t from __asm__("r22") = least;
+    __asm__ volatile(AVR_BEGIN_WEIGHING
+                     AVR_WEIGH
+                     "2:  st    Y+, r21            \n" /* 2 */
+                     AVR_NEXT_WEIGHING
+                     "    pop   r29                \n" /* 2 */
+                     "    pop   r28                \n" /* 2 */
+                     :
+                     : AVR_WEIGHING_INPUTS
+                     : "r25", AVR_WEIGHING_CLOBBERS);
+}
+
+static inline void score_prototypes(int32_t *scores, distance_t least)
+{
+    weigh_distances(least);
+    add_scores(scores);
+}
+
+#endif
 
 #endif

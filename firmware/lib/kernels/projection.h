@@ -69,11 +69,6 @@ static inline pairs_t pairs_of_row(uint16_t row)
 #endif
 }
 
-static void projection_begin(void)
-{
-    /* The first piece sets everything, so that a vector in one piece needs no cursors. */
-}
-
 #if WHOLE_VECTORS
 
 #ifdef __AVR__
@@ -98,6 +93,10 @@ static inline void fold_rows(const int8_t *x)
 }
 
 #endif
+
+static void projection_begin(void)
+{
+}
 
 static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
 {
@@ -138,18 +137,20 @@ static inline void fold_rows(uint16_t first, const int8_t *x, uint16_t count)
 
 #endif
 
+static void projection_begin(void)
+{
+    const uint8_t *pair = model_w_pairs;
+    memset(projection, 0, sizeof projection);
+    for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
+        cursors[i].pair = pair;
+        cursors[i].columns = 0;
+        cursors[i].left = pairs_of_row(i);
+        pair += 2 * cursors[i].left;
+    }
+}
+
 static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
 {
-    if (first == 0) {
-        const uint8_t *pair = model_w_pairs;
-        for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-            projection[i] = 0;
-            cursors[i].pair = pair;
-            cursors[i].columns = 0;
-            cursors[i].left = pairs_of_row(i);
-            pair += 2 * cursors[i].left;
-        }
-    }
     fold_rows(first, x, count);
 }
 

@@ -20,11 +20,23 @@
 
 static int8_t z[MODEL_W_ROWS];
 
-/* A similarity is written where a distance has been read before. */
+/* A similarity is written where distances have been read before. */
 static union {
     distance_t distance[MODEL_PROTOTYPES];
     uint8_t similarity[MODEL_PROTOTYPES];
 } near;
+
+#if !defined(__AVR__) || DISTANCE_BYTES != 3 || !defined(MODEL_NEAR_LIST)
+
+static inline void add_scores(int32_t *scores)
+{
+    size_t at = 0;
+    for (uint16_t c = 0; c < MODEL_SCORES; c++, at += MODEL_PROTOTYPES) {
+        scores[c] = dot_u8(&model_z[at], near.similarity, MODEL_PROTOTYPES);
+    }
+}
+
+#endif
 
 #if defined(__AVR__) && DISTANCE_BYTES == 3
 
@@ -46,9 +58,8 @@ static inline distance_t measure_distances(void)
     return least;
 }
 
-/* 255·2^(-u/16) for u = (distance - least) / 2^EXP_SHIFT: the fraction by table, the whole part by shift. Most
- * prototypes are so far that nothing is left of them, and one comparison is all they cost. */
-static inline void weigh_distances(distance_t least)
+/* 255·2^(-u/16) for u = (distance - least) / 2^EXP_SHIFT: the fraction by table, the whole part by shift. */
+static inline void score_prototypes(int32_t *scores, distance_t least)
 {
     for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++) {
         const distance_t beyond = near.distance[j] - least;
@@ -59,6 +70,7 @@ static inline void weigh_distances(distance_t least)
         }
         near.similarity[j] = similarity;
     }
+    add_scores(scores);
 }
 
 #endif
@@ -79,12 +91,7 @@ uint16_t kernel_finish(int32_t *scores)
         z[i] = round_shift_i8(projection[i], MODEL_Z_SHIFT);
     }
 
-    weigh_distances(measure_distances());
-
-    size_t at = 0;
-    for (uint16_t c = 0; c < MODEL_SCORES; c++, at += MODEL_PROTOTYPES) {
-        scores[c] = dot_u8(&model_z[at], near.similarity, MODEL_PROTOTYPES);
-    }
+    score_prototypes(scores, measure_distances());
     return argmax(scores);
 }
 

@@ -1,0 +1,86 @@
+"""Where a firmware's flash, RAM and cycles go, stage by stage, beside the least that is known for each."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from harness.build import Firmware
+from models import costs
+from models.device import DeviceModel
+
+
+@dataclass(frozen=True)
+class Explanation:
+    stages: tuple[costs.Stage, ...]
+    """Empty where the family cannot tell, or the board is no AVR."""
+    code_bytes: int
+    """Flash that is not the model's: start-up, link, and all kernels' code."""
+    other_ram: int
+    """RAM that is no stage's: the frame, the reply, the features, the scores."""
+    clock_hz: int
+
+    @property
+    def cycles(self) -> int:
+        return costs.total(self.stages)
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "stages": [asdict(stage) for stage in self.stages],
+            "cycles_predicted": self.cycles if self.stages else None,
+            "code_bytes": self.code_bytes,
+            "other_ram": self.other_ram,
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Stage, what it is, flash, RAM, cycles, floor and how far above it: a row each, then the sums."""
+        lines: list[tuple[str, ...]] = [
+            (
+                stage.name,
+                stage.what,
+                str(stage.flash_bytes),
+                str(stage.ram_bytes),
+                str(stage.cycles),
+                "" if stage.floor is None else str(stage.floor),
+                "" if not stage.floor else f"{stage.cycles / stage.floor:.2f}×",
+            )
+            for stage in self.stages
+        ]
+        flash = sum(stage.flash_bytes for stage in self.stages)
+        ram = sum(stage.ram_bytes for stage in self.stages)
+        time = f"{1000 * self.cycles / self.clock_hz:.3f} ms"
+        lines.append(
+            (
+                "the rest",
+                "code; frame, reply, features",
+                str(self.code_bytes),
+                str(self.other_ram),
+                "",
+                "",
+                "",
+            )
+        )
+        lines.append(
+            (
+                "sum",
+                time,
+                str(flash + self.code_bytes),
+                str(ram + self.other_ram),
+                str(self.cycles),
+                "",
+                "",
+            )
+        )
+        return lines
+
+
+def explain(model: DeviceModel, firmware: Firmware) -> Explanation:
+    """What the model says about its stages, completed by what the built image takes."""
+    avr = firmware.board.family == "avr"
+    stages = tuple(model.stages(streaming=firmware.streaming)) if avr else ()
+    return Explanation(
+        stages=stages,
+        code_bytes=firmware.flash_total - firmware.flash_model,
+        other_ram=firmware.ram_static - sum(stage.ram_bytes for stage in stages),
+        clock_hz=firmware.board.clock_hz,
+    )

@@ -1,0 +1,225 @@
+"""Where a prediction's cycles go on an AVR, told from the model alone, stage by stage.
+
+The kernels' loops are assembly with the cycles beside each line (firmware/lib/kernels/avr_*.h), so most of a
+prediction can be counted without running it; what the compiler puts between the loops was counted once from
+its output. tests/firmware/test_costs.py holds the sums to what a simulated board measures.
+
+The floor of a stage is what the best loop known for its number format and layout needs for the terms alone,
+unrolled eight times: no call, no row and no rounding around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil, log
+
+import numpy as np
+
+from models.inputs import Array
+
+PIECE_FEATURES = 128
+"""Features of one frame: streaming firmware folds that many int8 features at a time."""
+
+DENSE_FLOOR = {2: 9.5, 3: 11.5, 4: 12.5}
+"""Cycles a weight, by the bytes of the sum."""
+SPARSE_FLOOR = {2: 12.5, 3: 14.5, 4: 15.5}
+"""Cycles a stored value with its index, the whole vector being in RAM."""
+STREAMED_SPARSE_FLOOR = 21.0
+"""Cycles a stored value where features come piece by piece and sums must wait in RAM."""
+SQUARE_FLOOR = 11.5
+"""Cycles a squared difference added to 24 bits."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a prediction: what it takes of the board."""
+
+    name: str
+    what: str
+    """Shape and numbers, in a few words."""
+    flash_bytes: int
+    """Of the model, not of the code."""
+    ram_bytes: int
+    cycles: int
+    floor: int | None = None
+    """The least cycles known for its terms; None where there are no terms to speak of."""
+
+
+def whole(cycles: float) -> int:
+    return round(cycles)
+
+
+def pieces(features: int, streaming: bool) -> list[int]:
+    """The lengths in which a vector is folded."""
+    if not streaming:
+        return [features]
+    full, rest = divmod(features, PIECE_FEATURES)
+    return [PIECE_FEATURES] * full + ([rest] if rest else [])
+
+
+def dense_projection(rows: int, features: int, sum_bytes: int, streaming: bool) -> Stage:
+    """Rows of int8 weights, nothing left out."""
+    term = {2: 9, 3: 11, 4: 12}[sum_bytes]
+    if streaming:
+        cycles = 10 + 5 * rows * sum_bytes  # the sums are set to zero
+        for count in pieces(features, streaming):
+            rounds, rest = divmod(count, 8)
+            row = count * term + 5 * rounds + 4 * rest + 23 + 4 * sum_bytes
+            cycles += (CALL_DENSE if rows > 1 else CALL_ONE_ROW + 48) + 14 + rows * row
+    else:
+        rounds = ceil(features / 8)
+        row = features * term + (5 if sum_bytes == 4 else 4) * rounds + 20 + 2 * sum_bytes
+        cycles = (CALL_DENSE if rows > 1 else CALL_ONE_ROW) + rows * row
+    return Stage(
+        "projection",
+        f"{rows} × {features} dense, sums of {8 * sum_bytes} bits",
+        rows * features,
+        rows * sum_bytes,
+        whole(cycles),
+        whole(DENSE_FLOOR[sum_bytes] * rows * features),
+    )
+
+
+def sparse_projection(gaps: Array, counts: Array, features: int, sum_bytes: int, streaming: bool) -> Stage:
+    """Rows of (gap, value) pairs; `counts` says how many each row has."""
+    rows, stored = len(counts), len(gaps)
+    count_bytes = counts.dtype.itemsize
+    cycles = CALL_SPARSE
+    if streaming:
+        cycles += _streamed_pairs(gaps, counts, features, sum_bytes)
+    else:
+        cycles += sum(_whole_row(int(count), sum_bytes, count_bytes) for count in counts)
+    return Stage(
+        "projection",
+        f"{rows} × {features} sparse, {stored} pairs, sums of {8 * sum_bytes} bits",
+        2 * stored + rows * count_bytes,
+        rows * (sum_bytes + (4 + count_bytes if streaming else 0)),
+        whole(cycles),
+        whole((STREAMED_SPARSE_FLOOR if streaming else SPARSE_FLOOR[sum_bytes]) * stored),
+    )
+
+
+CALL_DENSE = 118
+"""Entry and exit of kernel_fold: the loop over rows keeps its pointers in registers that must be saved."""
+CALL_ONE_ROW = 18
+"""The same where there is no loop over rows."""
+CALL_SPARSE = 75
+
+
+def _whole_row(count: int, sum_bytes: int, count_bytes: int) -> int:
+    """One row of pairs, read to its end."""
+    pair = {2: 14, 3: 16, 4: 17}[sum_bytes]
+    fours, alone = divmod(count, 4)
+    cycles = 7 + 3 * count_bytes + sum_bytes + 2 * sum_bytes + 6
+    cycles += 2 if alone == 0 else alone * (pair + 3)
+    cycles += 2 if count_bytes == 1 else 6
+    cycles += 2 if fours == 0 else fours * (4 * pair + 2 + count_bytes)
+    return cycles
+
+
+def _streamed_pairs(gaps: Array, counts: Array, features: int, sum_bytes: int) -> int:
+    """All pieces: a row costs something in every piece, and less once nothing is left of it."""
+    count_bytes = counts.dtype.itemsize
+    pair = {2: 17, 3: 19, 4: 20}[sum_bytes] + 2 + count_bytes
+    lengths = pieces(features, True)
+    ends = np.cumsum(lengths)
+    cycles = (41 + 5 * sum_bytes) * len(counts) + 25 + CALL_SPARSE * (len(lengths) - 1)
+    row_of = np.repeat(np.arange(len(counts)), counts)
+    column = np.cumsum(gaps.astype(np.int64))
+    first = np.concatenate(([0], column))[np.cumsum(counts, dtype=np.int64) - counts]
+    column = column - first[row_of] - 1
+    for row, count in enumerate(counts):
+        last = int(column[row_of == row][-1]) if count else -1
+        ended = int(np.searchsorted(ends, last, side="right")) if count else -1
+        open_pieces, closed = ended + 1, len(lengths) - ended - 1
+        cycles += open_pieces * (51 + 4 * sum_bytes + 2 * count_bytes) - (12 if count else 0)
+        cycles += int(count) * pair + closed * (18 + 3 * count_bytes)
+    return cycles
+
+
+def rounding(rows: int, sum_bytes: int, shift: int) -> Stage:
+    """The projection's sums to int8, in the compiler's words."""
+    places = shift - 8 if shift >= 8 and sum_bytes > 2 else shift
+    width = sum_bytes - 1 if shift >= 8 and sum_bytes > 2 else sum_bytes
+    row = 27 + 2 * sum_bytes + 2 * width + width * min(places, 3)
+    return Stage("rounding", f"{rows} sums to 8 bits, shift by {shift}", 4, rows, rows * row)
+
+
+MOST_DIMENSIONS, MOST_EXP_SHIFT = 260, 16
+"""Distances have 24 bits up to here (widths.h)."""
+Z_REGISTERS = 18
+"""Dimensions that stay in registers while all prototypes are compared."""
+
+
+def distances(prototypes: int, dimensions: int) -> Stage:
+    """Squared distances of 24 bits, and the least of them."""
+    if dimensions <= Z_REGISTERS:
+        row = 11 * dimensions + 16
+        once = 22 + 2 * dimensions
+    else:
+        row = 13 * dimensions + 3 * ceil(dimensions / 6) + 25
+        once = 20
+    return Stage(
+        "distances",
+        f"{prototypes} prototypes of {dimensions} dimensions",
+        prototypes * dimensions,
+        3 * prototypes,
+        whole(once + prototypes * row + 1 + log(prototypes)),
+        whole(SQUARE_FLOOR * prototypes * dimensions),
+    )
+
+
+def similarities(prototypes: int, shift: int, near: float, listed: bool) -> Stage:
+    """exp by table; `near` prototypes have a similarity that is not zero, and may be listed apart."""
+    low = shift % 8
+    compare = 1 + (shift < 8) + (low == 0 and shift < 16)
+    divide = 1 + 2 * min(low, 8 - low)
+    far_cycles, near_cycles = 18 + compare, (42 if listed else 36) + compare + divide
+    return Stage(
+        "exp",
+        f"{prototypes} by table, of which about {near:.1f} are not zero",
+        16 + 4,
+        0,
+        whole(18 + near * near_cycles + (prototypes - near) * far_cycles),
+    )
+
+
+def weighted_scores(scores: int, prototypes: int, near: float, listed: bool) -> Stage:
+    """Σ Z·s for every score, over the near prototypes or all, then the largest."""
+    width = 3 if prototypes < 260 else 4
+    if listed:
+        row = near * (18 + width) + 22
+    else:
+        row = prototypes * (8 + width) + (1 + width) * ceil(prototypes / 8) + (48 if scores > 1 else 30)
+    return Stage(
+        "scores",
+        f"{scores} × {prototypes}{' where not zero' if listed else ''}, and the largest",
+        scores * prototypes,
+        0,
+        whole(scores * row) + argmax(scores),
+        whole(DENSE_FLOOR[width] * scores * prototypes),
+    )
+
+
+def biased_scores(scores: int) -> Stage:
+    """A bias for every sum, then the largest."""
+    return Stage(
+        "scores",
+        f"{scores} biases and the largest",
+        4 * scores,
+        0,
+        (48 if scores > 1 else 56) * scores + argmax(scores),
+    )
+
+
+def argmax(scores: int) -> int:
+    return 8 if scores == 1 else 12 + 21 * scores
+
+
+def overhead(cycles: int) -> Stage:
+    return Stage("calls", "saving registers, calls, opening the window", 0, 0, cycles)
+
+
+def total(stages: Iterable[Stage]) -> int:
+    return sum(stage.cycles for stage in stages)
