@@ -66,16 +66,19 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
         self.weight_decay = weight_decay
         self.random_state = random_state
 
-    def fit(self, X: npt.ArrayLike, Y: npt.ArrayLike) -> ProtoNNMultilabel:
-        """Train on label rows Y (samples × labels). Ctrl-C ends training early and keeps what there is."""
-        samples, given = validate_data(self, X, Y, dtype=[np.float64, np.float32], multi_output=True)
-        labels = np.asarray(given, dtype=np.float32).reshape(len(samples), -1)
-        if not np.isin(labels, (0.0, 1.0)).all():
-            raise ValueError("Label rows must hold 0 and 1 only.")
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> ProtoNNMultilabel:
+        """Train on label rows y (samples × labels), or on one class a sample.
+
+        Ctrl-C ends training early and keeps what there is.
+        """
+        samples, given = validate_data(self, X, y, dtype=[np.float64, np.float32], multi_output=True)
+        self.labels_ = label_names(given)
+        labels = label_rows(given, self.labels_)
+        if len(samples) < 2:
+            raise ValueError("ProtoNN needs more than one sample; there is n_samples = 1.")
         if self.scale not in ("standard", "unit") or self.init not in ("pca", "labels"):
             raise ValueError("scale must be standard or unit, and init pca or labels.")
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        self.n_labels_ = labels.shape[1]
         self.offset_, self.step_ = samples.mean(axis=0), np.maximum(samples.std(axis=0), 1e-6)
         x = self._scaled(samples)
         with threadpool_limits(1):
@@ -98,9 +101,9 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
         """Label rows: the labels that are likelier than not."""
         return (self.decision_function(X) > 0.5).astype(np.int64)
 
-    def score(self, X: npt.ArrayLike, Y: npt.ArrayLike) -> float:
+    def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:
         """Precision at 1."""
-        return precision_at(1, self.decision_function(X), np.asarray(Y))
+        return precision_at(1, self.decision_function(X), label_rows(np.asarray(y), self.labels_))
 
     def _scaled(self, samples: Array) -> Array:
         if self.scale == "unit":
@@ -161,8 +164,23 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
         return tags
+
+
+def label_names(given: Array) -> Array:
+    """What a label is called: its column in label rows, or the class where each sample has just one."""
+    rows = given.reshape(len(given), -1)
+    return np.arange(rows.shape[1]) if rows.shape[1] > 1 else np.unique(rows)
+
+
+def label_rows(given: Array, names: Array) -> Array:
+    """0/1 rows as they are; one class a sample as rows with a single label."""
+    rows = given.reshape(len(given), -1)
+    if rows.shape[1] == 1:
+        return np.asarray(rows == names, dtype=np.float32)
+    if not np.isin(rows, (0, 1)).all():
+        raise ValueError("Label rows must hold 0 and 1 only.")
+    return rows.astype(np.float32)
 
 
 def squared_loss(found: Array, targets: Array) -> tuple[float, Array]:

@@ -1,10 +1,25 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models.device import Array
-from models.protonn_multilabel import ProtoNNMultilabel, label_directions, precision_at, squared_loss
+from models.protonn_multilabel import (
+    ProtoNNMultilabel,
+    label_directions,
+    label_names,
+    label_rows,
+    precision_at,
+    squared_loss,
+)
+
+
+@parametrize_with_checks([ProtoNNMultilabel(epochs=3)])  # type: ignore[untyped-decorator]
+def test_follows_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
 
 
 def label_sets(n: int, seed: int) -> tuple[Array, Array]:
@@ -72,6 +87,11 @@ def test_a_seed_gives_the_same_scores() -> None:
     ]
     assert np.array_equal(found[0], found[1])
     assert not np.array_equal(found[0], found[2])
+
+
+def test_one_class_a_sample_is_a_set_of_one_label() -> None:
+    given = np.array(["b", "a", "b"])
+    assert label_rows(given, label_names(given)).tolist() == [[0, 1], [1, 0], [0, 1]]
 
 
 def test_what_are_no_label_rows_is_refused() -> None:
