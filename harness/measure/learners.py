@@ -45,7 +45,7 @@ def budgets() -> Iterator[Figure]:
 
 
 def _over_seeds(family: str, dataset: str, budget: int) -> list[dict[str, Any]]:
-    """The reports of all seeds, two trainings at a time: each is deterministic, so the order is of no matter."""
+    """The reports of all seeds, two trainings at a time."""
     from joblib import Parallel, delayed
 
     reports: list[dict[str, Any]] = Parallel(n_jobs=2)(
