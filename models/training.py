@@ -6,9 +6,13 @@ The test part is used for one number, the accuracy of the finished model.
 from __future__ import annotations
 
 import dataclasses
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -65,7 +69,8 @@ def train(
         estimator = kind(**params)
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=seed)
-        return estimator.fit(X, y)
+        with interruptible():
+            return estimator.fit(X, y)
 
     if not proposals:
         raise BudgetError(f"No {model} for {data.name} fits into {budget} bytes.", "Allow more bytes.")
@@ -96,6 +101,33 @@ def train(
         "params": {key: _plain(value) for key, value in chosen.params.items()},
     }
     return Trained(estimator, report)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C inside still raises KeyboardInterrupt afterwards, even if a fit took it as its sign to finish.
+
+    An estimator's own fit ends early on Ctrl-C and keeps what it has; a search would go on to the next one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came = False
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        if callable(before):
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _plain(value: Any) -> Any:

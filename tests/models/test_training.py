@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import signal
 from typing import Any
 
 import numpy as np
 import pytest
 
-from models import datasets, registry, search, training
+from models import datasets, protonn_math, registry, search, training
 from models.errors import BudgetError, DatasetError, InputError, UnknownName
 
 
@@ -83,6 +84,25 @@ def test_every_registered_model_can_be_imported() -> None:
     for name in registry.names():
         assert hasattr(registry.estimator(name), "fit")
         assert callable(registry.candidates(name))
+
+
+def test_ctrl_c_ends_the_search_and_not_just_one_candidate(
+    digits: datasets.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = protonn_math.gradients, []
+
+    def interrupted(*args: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 5:
+            signal.raise_signal(signal.SIGINT)
+        return real(*args)
+
+    monkeypatch.setattr(protonn_math, "gradients", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        training.train("protonn", digits, budget=1024, effort="fast")
+    assert len(calls) == 5
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 class Fake:
