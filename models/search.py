@@ -47,8 +47,8 @@ class Effort:
 
 EFFORTS: dict[str, Effort] = {
     "fast": Effort(candidates=3, finalists=1, splits=1, samples=15000, first_share=0.34),
-    "normal": Effort(candidates=8, finalists=3, splits=3, samples=30000, first_share=0.4),
-    "best": Effort(candidates=24, finalists=6, splits=4, samples=60000, first_share=0.4),
+    "normal": Effort(candidates=8, finalists=4, splits=5, samples=30000, first_share=0.4),
+    "best": Effort(candidates=24, finalists=6, splits=8, samples=60000, first_share=0.4),
 }
 
 
@@ -86,7 +86,11 @@ def best_candidate(
     seed: int,
     progress: Callable[[str], None] | None = None,
 ) -> Judged:
-    """The candidate of highest accuracy as an integer model within the budget; the earlier of equals."""
+    """The candidate of highest accuracy as an integer model within the budget.
+
+    Candidates come best guess first. Where several splits show how uncertain the accuracies are, an earlier
+    candidate is taken unless the best one is better by more than a standard error.
+    """
     splits = _splits(X, y, effort, seed)
     field = [dict(c) for c in candidates[: effort.candidates]]
     # Candidates that see a part of large data see it more often: as many samples as in the full training.
@@ -95,18 +99,29 @@ def best_candidate(
     share = effort.first_share if len(X) >= SMALL else 1.0
     short = [_with_epochs(p, share * again) for p in field]
     judged = _judge(fit, short, X, y, splits=splits[:1], budget=budget, progress=progress)
-    ranked = sorted(range(len(field)), key=lambda i: -judged[i])
-    if judged[ranked[0]] < 0:
+    ranked = sorted(range(len(field)), key=lambda i: -judged[i][0])
+    if judged[ranked[0]][0] < 0:
         raise BudgetError(
             f"No model of this family fits into {budget} bytes for these data.", "Allow more bytes."
         )
     finalists = [field[i] for i in sorted(ranked[: effort.finalists])]
     if len(finalists) == 1:
-        return Judged(finalists[0], judged[ranked[0]])
+        return Judged(finalists[0], judged[ranked[0]][0])
     longer = [_with_epochs(p, again) for p in finalists]
     final = _judge(fit, longer, X, y, splits=splits, budget=budget, progress=progress)
-    best = int(np.argmax(final))
-    return Judged(finalists[best], final[best])
+    chosen = _first_as_good(final)
+    return Judged(finalists[chosen], float(np.mean(final[chosen])))
+
+
+def _first_as_good(results: Sequence[Sequence[float]]) -> int:
+    """The first whose accuracies on the splits are not clearly below those of the best on average."""
+    best = int(np.argmax([np.mean(found) for found in results]))
+    for number, found in enumerate(results[:best]):
+        if len(found) == len(results[best]) > 1:
+            behind = np.subtract(results[best], found)
+            if behind.mean() <= behind.std(ddof=1) / len(behind) ** 0.5:
+                return number
+    return best
 
 
 def device_of(estimator: Any) -> DeviceModel | None:
@@ -131,9 +146,9 @@ def _judge(
     splits: Sequence[Split],
     budget: int,
     progress: Callable[[str], None] | None,
-) -> list[float]:
-    """Mean validation accuracy of each; -1 for what does not fit into the budget."""
-    results = []
+) -> list[list[float]]:
+    """Validation accuracies of each, one a split; a single -1 for what does not fit into the budget."""
+    results: list[list[float]] = []
     for number, params in enumerate(field, 1):
         found = []
         for train, valid in splits:
@@ -147,9 +162,9 @@ def _judge(
                 found = [-1.0]
                 break
             found.append(accuracy(estimator, X[valid], y[valid]))
-        results.append(float(np.mean(found)))
+        results.append(found)
         if progress:
-            verdict = "too large" if results[-1] < 0 else f"{results[-1]:.2%}"
+            verdict = "too large" if found[0] < 0 else f"{np.mean(found):.2%}"
             progress(f"candidate {number}/{len(field)}: {verdict} {_brief(params)}")
     return results
 

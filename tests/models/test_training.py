@@ -142,6 +142,13 @@ def test_search_prefers_the_earlier_of_equals() -> None:
     assert judge([{"right": 0.8, "size": 1}, {"right": 0.8, "size": 2}], "normal").params["size"] == 1
 
 
+def test_an_earlier_candidate_stands_until_clearly_beaten() -> None:
+    assert search._first_as_good([[0.90, 0.92, 0.91], [0.93, 0.90, 0.92]]) == 0
+    assert search._first_as_good([[0.90, 0.92, 0.91], [0.93, 0.94, 0.95]]) == 1
+    assert search._first_as_good([[-1.0], [0.9, 0.8, 0.9]]) == 1
+    assert search._first_as_good([[0.90], [0.91]]) == 1
+
+
 def test_search_without_a_fitting_candidate_says_so() -> None:
     with pytest.raises(BudgetError, match="100 bytes"):
         judge([{"right": 1.0, "size": 200}], "fast")
