@@ -117,7 +117,7 @@ def _train(
     numbers: list[str],
     progress: Callable[[str], None] | None,
 ) -> dict[str, DeviceModel | KilobenchError]:
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     from models import training
 
