@@ -32,7 +32,7 @@ REPLY = 0x80
 _LOST_STATE = {ErrorCode.BAD_SEQUENCE, ErrorCode.BAD_OFFSET, ErrorCode.INCOMPLETE, ErrorCode.NO_RESULT}
 
 
-class Restarted(Exception):  # noqa: N818 (it is no error: the link deals with it)
+class Restarted(Exception):
     """The device has forgotten what it was told; no user sees this."""
 
 
