@@ -50,7 +50,7 @@ class Row:
     flash_total: int | None
     ram_static: int | None
     stack_peak: int | None
-    paper_kB: float | None  # noqa: N815 - the column's name
+    paper_kB: float | None
     n_samples: int | None
     accuracy: float | None
     """Of 1, as is agreement."""
@@ -59,7 +59,7 @@ class Row:
     cycles_min: int | None
     cycles_max: int | None
     ms: float | None
-    energy_uJ: float | None  # noqa: N815 - the column's name
+    energy_uJ: float | None
     energy_kind: str
     status: str
     reason: str
