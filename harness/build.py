@@ -23,6 +23,8 @@ from models.device import CONSTANT_BYTES, WIRE_TYPES, DeviceModel
 
 STACK_RESERVE = 128
 """RAM a firmware must leave to its stack. The deepest kernel takes 53 bytes and an interrupt 22 more."""
+CODE_RESERVE = 4_096
+"""Flash to leave to the code when a model may be as large as it likes."""
 AVR_ARRAY, AVR_FLASH = 32_767, 65_536
 """The largest array of avr-gcc, with its signed 16-bit sizes, and what the kernels' pointers reach."""
 SOURCES = ("src", "lib", "platform")
@@ -53,13 +55,29 @@ def build(model: DeviceModel, board: Board, *, streaming: bool | None = None) ->
     streaming: fold features in as they come (True), keep the whole vector in RAM (False), or keep it if it
     fits (None).
     """
-    stream = vector_bytes(model) > vector_budget(board) if streaming is None else streaming
+    stream = streams(model, board) if streaming is None else streaming
     firmware = _build(model, board, stream)
     if streaming is None and not stream and not _fits_ram(firmware):
         # The vector alone would fit, but not beside the kernel's own memory.
         firmware = _build(model, board, True)
     _check_size(model, firmware)
     return firmware
+
+
+def streams(model: DeviceModel, board: Board) -> bool:
+    """Whether a sample is too large to be kept in the board's RAM."""
+    return vector_bytes(model) > vector_budget(board)
+
+
+def faster(model: DeviceModel, board: Board, *, streaming: bool) -> DeviceModel:
+    """The same model in the layout of the fewest cycles that the board has flash for."""
+    from models.layouts import fastest
+
+    return (
+        fastest(model, board.flash_bytes - CODE_RESERVE, streaming=streaming)
+        if board.family == "avr"
+        else model
+    )
 
 
 def vector_bytes(model: DeviceModel) -> int:

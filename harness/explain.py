@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.build import Firmware
-from models import costs
+from models import costs, layouts
 from models.device import DeviceModel
 
 
@@ -19,6 +19,10 @@ class Explanation:
     other_ram: int
     """RAM that is no stage's: the frame, the reply, the features, the scores."""
     clock_hz: int
+    choices: tuple[layouts.Choice, ...]
+    """The layouts that the model could have in this firmware, its own among them."""
+    chosen: bytes
+    """The digest of the model as it was built."""
 
     @property
     def cycles(self) -> int:
@@ -30,7 +34,28 @@ class Explanation:
             "cycles_predicted": self.cycles if self.stages else None,
             "code_bytes": self.code_bytes,
             "other_ram": self.other_ram,
+            "layouts": [
+                {
+                    "what": choice.what,
+                    "flash_bytes": choice.flash_bytes,
+                    "cycles": choice.cycles,
+                    "chosen": choice.model.digest == self.chosen,
+                }
+                for choice in self.choices
+            ],
         }
+
+    def layout_rows(self) -> list[tuple[str, ...]]:
+        """Chosen or not, the layout, the model's flash with it, its cycles: a row each."""
+        return [
+            (
+                "→" if choice.model.digest == self.chosen else "",
+                choice.what,
+                str(choice.flash_bytes),
+                str(choice.cycles),
+            )
+            for choice in self.choices
+        ]
 
     def rows(self) -> list[tuple[str, ...]]:
         """Stage, what it is, flash, RAM, cycles, floor and how far above it: a row each, then the sums."""
@@ -83,4 +108,6 @@ def explain(model: DeviceModel, firmware: Firmware) -> Explanation:
         code_bytes=firmware.flash_total - firmware.flash_model,
         other_ram=firmware.ram_static - sum(stage.ram_bytes for stage in stages),
         clock_hz=firmware.board.clock_hz,
+        choices=tuple(layouts.choices(model, streaming=firmware.streaming)) if avr else (),
+        chosen=model.digest,
     )

@@ -93,7 +93,9 @@ def check_file(model: DeviceModel, encoded: Array) -> None:
 
 def check_flash(model: DeviceModel) -> None:
     """flash_bytes is what the exported arrays take, plus the constants."""
-    arrays = re.findall(r"^static const (\w+) model_\w+\[(\d+)\] FLASH = \{", data(model), re.MULTILINE)
+    arrays = re.findall(
+        r"^static const (?:_Alignas\(2\) )?(\w+) model_\w+\[(\d+)\] FLASH = \{", data(model), re.MULTILINE
+    )
     exported = sum(C_SIZES[kind] * int(count) for kind, count in arrays) + CONSTANT_BYTES * len(
         model.constants
     )

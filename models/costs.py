@@ -100,6 +100,21 @@ def sparse_projection(gaps: Array, counts: Array, features: int, sum_bytes: int,
     )
 
 
+def straight_projection(code: Array, shape: tuple[int, ...], sum_bytes: int) -> Stage:
+    """Weights as immediates in code (models.straightline); the whole vector only."""
+    rows = shape[0]
+    loads, steps = (int(((code & mask) == word).sum()) for mask, word in ((0xF0F0, 0xE070), (0xFF30, 0x9620)))
+    row = {2: 15, 3: 17, 4: 21}[sum_bytes]
+    return Stage(
+        "projection",
+        f"{rows} × {shape[1]} as code, {loads} weights, sums of 24 bits",
+        code.nbytes,
+        rows * sum_bytes,
+        45 + 9 * loads + 2 * steps + rows * row,
+        9 * loads,
+    )
+
+
 CALL_DENSE = 118
 """Entry and exit of kernel_fold: the loop over rows keeps its pointers in registers that must be saved."""
 CALL_ONE_ROW = 18

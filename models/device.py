@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +85,14 @@ class DeviceModel(ABC):
     def stages(self, *, streaming: bool) -> list[Stage]:
         """Where a prediction's flash, RAM and cycles go on an AVR; empty if the family cannot tell."""
         return []
+
+    def variants(self, *, streaming: bool) -> list[Self]:
+        """The same model in every layout that its kernel can read in such firmware; they score alike."""
+        return [self]
+
+    def clipped(self, X: npt.ArrayLike) -> int:
+        """How many values of X lie beyond the range the model was quantized for; `encode` clips them."""
+        return self.inputs.clipped(X)
 
     @property
     def n_scores(self) -> int:

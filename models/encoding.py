@@ -3,15 +3,13 @@
 A layout turns a matrix into named arrays and back, and knows its size without building anything, which is
 what a search for the best model within a byte budget asks for thousands of times. The arrays tell by their
 names which layout they are (`w` is dense, `w_pairs` and `w_counts` are sparse rows), so a model needs no
-further field for it, and the kernel gets one switch: MODEL_W_DENSE8. A new layout is one class here, one
-entry in LAYOUTS, and its loop in firmware/lib/kernels/projection.h.
+further field for it, and the kernel gets one switch: MODEL_W_DENSE8. A new layout is one class, one entry in
+LAYOUTS, and its loop in firmware/lib/kernels/projection.h.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,42 +17,34 @@ import numpy.typing as npt
 from models import costs
 from models.errors import InputError
 from models.inputs import Array
+from models.layout import Layout
+from models.straightline import Code8
+
+__all__ = [
+    "INT8_WEIGHT",
+    "LAYOUTS",
+    "MAX_GAP",
+    "SMALL",
+    "Code8",
+    "Dense8",
+    "Dense32",
+    "Layout",
+    "Rows8",
+    "Rows32",
+    "best",
+    "best_bytes",
+    "c_sizes",
+    "decode",
+    "encode",
+    "layout_of",
+    "projection_stage",
+    "relaid",
+]
 
 MAX_GAP = 255
 """Columns that one gap byte can step; further needs a filler pair."""
 INT8_WEIGHT = 127
 """Weights are symmetric: -128 has no counterpart, and would cost a bit in every worst case."""
-
-
-class Layout(ABC):
-    """One way to store a matrix of one kind of numbers."""
-
-    name: ClassVar[str]
-    """What the switch in model.h is called: dense8 gives MODEL_W_DENSE8."""
-    dtype: ClassVar[np.dtype[np.generic]]
-    """The numbers it stores."""
-    parts: ClassVar[tuple[str, ...]]
-    """What follows the matrix's name in the names of its arrays."""
-
-    @classmethod
-    @abstractmethod
-    def size(cls, matrix: Array) -> int:
-        """The bytes it would take."""
-
-    @classmethod
-    @abstractmethod
-    def encode(cls, matrix: Array) -> dict[str, Array]:
-        """Its arrays, by part."""
-
-    @classmethod
-    @abstractmethod
-    def decode(cls, arrays: Mapping[str, Array], columns: int) -> Array:
-        """The matrix again. InputError if the arrays are not what encode can make."""
-
-    @classmethod
-    def switches(cls, arrays: Mapping[str, Array]) -> dict[str, int]:
-        """What else the kernel must know to read them."""
-        return {}
 
 
 class _Dense(Layout):
@@ -189,15 +179,16 @@ class Rows32(_Rows):
         return cls._unwalk(gaps, values, arrays["_counts"], columns)
 
 
-LAYOUTS: tuple[type[Layout], ...] = (Dense8, Rows8, Dense32, Rows32)
-"""Every layout; of two equally small ones the first is chosen, which is also the faster."""
+SMALL: tuple[type[Layout], ...] = (Dense8, Rows8, Dense32, Rows32)
+"""The smallest is among these; of two equally small ones the first is chosen, which is also the faster."""
+LAYOUTS: tuple[type[Layout], ...] = (*SMALL, Code8)
 
 
 def best(matrix: npt.ArrayLike) -> type[Layout]:
     """The smallest layout for a matrix of integers (within ±127) or of float32."""
     values = _checked(matrix)
     kind = np.dtype("<f4") if values.dtype.kind == "f" else np.dtype(np.int8)
-    return min((layout for layout in LAYOUTS if layout.dtype == kind), key=lambda layout: layout.size(values))
+    return min((layout for layout in SMALL if layout.dtype == kind), key=lambda layout: layout.size(values))
 
 
 def best_bytes(matrix: npt.ArrayLike) -> int:
@@ -234,12 +225,25 @@ def c_sizes(name: str, arrays: Mapping[str, Array], kind: npt.DTypeLike) -> dict
     return {f"{name}_{layout.name}": 1, **{f"{name}_{key}": value for key, value in own.items()}}
 
 
+def relaid(
+    name: str, arrays: Mapping[str, Array], matrix: Array, *, streaming: bool
+) -> list[dict[str, Array]]:
+    """A model's arrays with its int8 matrix in every layout that suits such firmware."""
+    own = {name + part for layout in LAYOUTS for part in layout.parts}
+    others = {key: array for key, array in arrays.items() if key not in own}
+    layouts: list[type[Layout]] = [Dense8, Rows8] if streaming else [Dense8, Rows8, Code8]
+    return [{**encode(name, matrix, layout), **others} for layout in layouts if layout.suits(matrix)]
+
+
 def projection_stage(
     name: str, arrays: Mapping[str, Array], shape: tuple[int, ...], sum_bytes: int, streaming: bool
 ) -> costs.Stage:
     """What the projection by an int8 matrix takes of an AVR."""
-    if layout_of(name, arrays, np.int8) is Dense8:
+    layout = layout_of(name, arrays, np.int8)
+    if layout is Dense8:
         return costs.dense_projection(shape[0], shape[1], sum_bytes, streaming)
+    if layout is Code8:
+        return costs.straight_projection(arrays[f"{name}_code"], shape, sum_bytes)
     gaps, counts = arrays[f"{name}_pairs"][:, 0], arrays[f"{name}_counts"]
     return costs.sparse_projection(gaps, counts, shape[1], sum_bytes, streaming)
 

@@ -119,7 +119,9 @@ def _array(key: str, array: Array) -> str:
     )
     shape = " × ".join(str(n) for n in array.shape)
     body = "\n".join(_wrapped(_number(value, suffix="") for value in row) for row in rows)
-    return f"/* {shape} */\nstatic const {kind} model_{key}[{array.size}] FLASH = {{\n{body}\n}};"
+    # AVR reads bytes anywhere, but executes words at even addresses only.
+    align = "_Alignas(2) " if key.endswith("_code") else ""
+    return f"/* {shape} */\nstatic const {align}{kind} model_{key}[{array.size}] FLASH = {{\n{body}\n}};"
 
 
 def _wrapped(values: Iterable[str]) -> str:

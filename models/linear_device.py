@@ -7,9 +7,9 @@ classes need one row. The kernels are firmware/lib/kernels/linear.c and linear_f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +98,10 @@ class LinearInt8(_Linear):
 
     def c_sizes(self) -> Mapping[str, int]:
         return {**super().c_sizes(), "w_sum_bytes": sum_bytes("The sum", self.W, INT8_REACH)}
+
+    def variants(self, *, streaming: bool) -> list[Self]:
+        relaid = encoding.relaid("w", self.arrays, self.W, streaming=streaming)
+        return [replace(self, arrays=arrays) for arrays in relaid]
 
     def stages(self, *, streaming: bool) -> list[costs.Stage]:
         sums = encoding.projection_stage(

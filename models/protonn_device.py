@@ -11,9 +11,9 @@ The kernels are firmware/lib/kernels/protonn.c and protonn_float.c.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -167,6 +167,10 @@ class ProtoNNInt8(_ProtoNN):
         width = sum_bytes("The sum of projection row", self.W, INT8_REACH, self._half)
         few = {"near_list": 1} if self._near() < FEW_NEAR else {}
         return {**super().c_sizes(), "w_sum_bytes": width, **few}
+
+    def variants(self, *, streaming: bool) -> list[Self]:
+        relaid = encoding.relaid("w", self.arrays, self.W, streaming=streaming)
+        return [replace(self, arrays=arrays) for arrays in relaid]
 
     def stages(self, *, streaming: bool) -> list[costs.Stage]:
         sizes = self.c_sizes()

@@ -25,6 +25,9 @@ def command(
             help="Fold features in as they come, or keep them in RAM.  [default: in RAM if they fit]",
         ),
     ] = None,
+    speed: Annotated[
+        bool, typer.Option("--speed", help="Lay the weights out for the fewest cycles, not the fewest bytes.")
+    ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show where flash, RAM and cycles go, stage by stage.")
     ] = False,
@@ -33,11 +36,14 @@ def command(
     """Firmware of a model, and what it takes of the board."""
     from harness import boards
     from harness import explain as explaining
-    from harness.build import build
+    from harness.build import build, faster, streams
     from models import modelfile
 
     kind = boards.load(board)
     device = modelfile.load(model)
+    if speed:
+        stream = streams(device, kind) if stream is None else stream
+        device = faster(device, kind, streaming=stream)
     with show.working(f"building for {kind.title}", quiet=as_json):
         made = build(device, kind, streaming=stream)
     code = made.flash_total - made.flash_model
@@ -91,6 +97,8 @@ def _print_stages(explanation: Explanation, device: DeviceModel) -> None:
     numbers = ("flash", "RAM", "cycles", "floor", "ratio")
     show.table(("stage", "what", *numbers), explanation.rows(), right=numbers)
     typer.echo("Cycles are predicted. The floor is what the best loop known needs for the terms alone.")
+    typer.echo("")
+    show.table(("", "layouts of the weights", "flash", "cycles"), explanation.layout_rows(), right=numbers)
 
 
 def _share(used: int, whole: int) -> str:

@@ -7,8 +7,11 @@ import shutil
 import numpy as np
 import pytest
 
+from harness import boards
+from harness.build import build
 from models import costs
 from models.device import DeviceModel
+from models.layouts import choices
 from models.linear_device import LinearInt8
 from models.protonn_device import ProtoNNInt8
 from tests.firmware.test_kernels_avr import check
@@ -80,6 +83,14 @@ def test_prediction(name: str, streaming: bool) -> None:
     assert predicted == pytest.approx(measured, rel=WITHIN)
 
 
+@pytest.mark.parametrize("name", ["sparse rows", "dense projection", "long vector"])
+def test_prediction_of_weights_as_code(name: str) -> None:
+    code = next(choice for choice in choices(MODELS[name], streaming=False) if "as code" in choice.what)
+    rng = np.random.default_rng(1)
+    encoded = rng.integers(-127, 128, size=(SAMPLES, code.model.n_features)).astype(np.int8)
+    assert code.cycles == pytest.approx(float(check(code.model, encoded, streaming=False).mean()), rel=WITHIN)
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -112,3 +123,22 @@ def test_distances_of_32_bits_are_not_predicted() -> None:
 
 def test_a_family_that_cannot_tell_says_so() -> None:
     assert make("linear", "float32").stages(streaming=False) == []
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["buffered", "streaming"])
+@pytest.mark.parametrize(
+    ("most", "name"),
+    [
+        (3072, "one dense row"),
+        (3072, "dense rows"),
+        (3072, "sparse rows"),
+        (4096, "binary"),
+        (4096, "dense projection"),
+        (4096, "dimensions from RAM"),
+        (4096, "all near"),
+    ],
+)
+def test_code_is_small_in_every_layout(name: str, most: int, streaming: bool) -> None:
+    for variant in MODELS[name].variants(streaming=streaming):
+        firmware = build(variant, boards.load("uno"), streaming=streaming)
+        assert firmware.flash_total - firmware.flash_model <= most, sorted(variant.arrays)

@@ -18,7 +18,7 @@ from models.checks import adversarial_inputs
 from models.device import Array, DeviceModel
 from models.linear_device import LinearFloat, LinearInt8
 from models.protonn_device import ProtoNNInt8
-from tests.models.device_models import FLOAT, INT8, KINDS, make
+from tests.models.device_models import FLOAT, INT8, KINDS, integers, make
 
 pytestmark = pytest.mark.skipif(shutil.which("avr-gcc") is None, reason="needs avr-gcc")
 
@@ -179,7 +179,24 @@ def test_random_models(
 @pytest.mark.parametrize("board", ["leonardo", "mega2560"])
 def test_other_boards(board: str) -> None:
     model = make("protonn", "int8", features=90, density=0.2)
-    check(model, adversarial_inputs(model), streaming=False, board=board)
+    for variant in model.variants(streaming=False):
+        check(variant, adversarial_inputs(model), streaming=False, board=board)
+
+
+@pytest.mark.parametrize(("family", "width"), [("linear", 3), ("protonn", 4), ("linear", 2)])
+def test_weights_as_code(family: str, width: int) -> None:
+    """Also where rounding makes the sums wider than the 24 bits of the code, and where they are narrower."""
+    rng = np.random.default_rng(width)
+    model: DeviceModel
+    if family == "linear":
+        W = integers(rng, (5, 211), 0.2) if width == 3 else integers(rng, (5, 211), 0.2).clip(-1, 1)
+        model = LinearInt8.from_integers(W, np.arange(5), INT8, range(5))
+    else:
+        W, B, Z = (integers(rng, shape) for shape in ((3, 100), (4, 3), (2, 4)))
+        model = ProtoNNInt8.from_integers(W, B, Z[:1], 24, 6, INT8, "ab")
+    assert model.c_sizes()["w_sum_bytes"] == width
+    code = next(variant for variant in model.variants(streaming=False) if "w_code" in variant.arrays)
+    check(code, adversarial_inputs(model), streaming=False)
 
 
 @pytest.mark.parametrize("density", [1.0, 0.2], ids=["dense", "sparse"])

@@ -54,3 +54,31 @@ def test_a_family_without_stages(capsys: pytest.CaptureFixture[str], tmp_path: P
     modelfile.save(make("linear", "float32"), path)
     assert cli.run_line(["build", str(path), "--explain"]) == 0
     assert "No stages are known of linear in float32" in capsys.readouterr().out
+
+
+def test_speed_takes_the_fastest_layout_and_tells_why(
+    capsys: pytest.CaptureFixture[str], model_file: Path
+) -> None:
+    told = {}
+    for option in ([], ["--speed"]):
+        assert cli.run_line(["build", str(model_file), "--explain", "--json", *option]) == 0
+        told[bool(option)] = json.loads(capsys.readouterr().out)
+    small, fast = (told[speed]["explain"]["layouts"] for speed in (False, True))
+    assert [choice["flash_bytes"] for choice in small] == [choice["flash_bytes"] for choice in fast]
+    chosen = next(choice for choice in small if choice["chosen"])
+    assert (
+        chosen["flash_bytes"] == min(choice["flash_bytes"] for choice in small) == told[False]["flash_model"]
+    )
+    chosen = next(choice for choice in fast if choice["chosen"])
+    assert chosen["cycles"] == min(choice["cycles"] for choice in fast)
+    assert "as code" in chosen["what"]
+    assert told[True]["flash_model"] == chosen["flash_bytes"]
+
+
+def test_speed_of_streaming_firmware_needs_no_whole_vector(
+    capsys: pytest.CaptureFixture[str], model_file: Path
+) -> None:
+    assert cli.run_line(["build", str(model_file), "--explain", "--json", "--speed", "--stream"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["streaming"] is True
+    assert not any("as code" in choice["what"] for choice in facts["explain"]["layouts"])

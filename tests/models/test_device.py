@@ -44,6 +44,14 @@ def test_protonn_computes_its_definition(density: float, exp_shift: int) -> None
     assert model.scores(encoded).tolist() == [protonn_by_hand(model, sample.tolist()) for sample in encoded]
 
 
+def test_features_beyond_the_range_are_clipped_and_counted() -> None:
+    model = make("linear", "int8", features=3)
+    X = np.array([[127.4, -127.4, 0.0], [128.0, -9e9, 5.0]])
+    assert model.clipped(X) == 2
+    assert (model.predict_index(X) == model.predict_index(np.clip(X, -127, 127))).all()
+    assert (model.encode(X)[1] == [127, -127, 5]).all()
+
+
 def test_linear_computes_its_definition() -> None:
     model = LinearInt8.from_integers([[1, -2], [3, 127], [0, 5]], [10, -20, 30], INT8, "abc")
     assert model.scores(np.array([[5, -128]], dtype=np.int8)).tolist() == [[271, -16261, -610]]

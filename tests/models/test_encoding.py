@@ -25,6 +25,8 @@ def test_every_layout_gives_the_matrix_back_in_the_size_it_said(
     matrix = integers(np.random.default_rng(seed), (rows, columns), density)
     for layout in encoding.LAYOUTS:
         values = matrix.astype(layout.dtype)
+        if not layout.suits(values):
+            continue
         arrays = layout.encode(values)
         assert tuple(arrays) == layout.parts
         assert np.array_equal(layout.decode(arrays, columns), values)

@@ -1,9 +1,9 @@
 /* The inner loops of dot.h for AVR.
  *
- * The compiler needs 23 cycles a term where these need 12: it widens both factors to 16 bits and each product
- * to 32, and counts in 16 bits. Two facts do most of the work: a multiplication leaves the sign of its product
- * in the carry, so that one sbc extends it, and sums are as wide as the exporter has proven necessary
- * (SUM_BYTES). Cycles stand beside each line; lpm is 3, ld and mul 2, a taken branch 2. */
+ * The compiler needs 23 cycles a term where these need 12: it widens both factors to 16 bits and each
+ * product to 32, and counts in 16 bits. Two facts do most of the work: a multiplication leaves the sign of
+ * its product in the carry, so that one sbc extends it, and sums are as wide as the exporter has proven
+ * necessary (SUM_BYTES). Cycles stand beside each line; lpm is 3, ld and mul 2, a taken branch 2. */
 #ifndef AVR_DOT_H
 #define AVR_DOT_H
 
@@ -34,8 +34,8 @@
                   "    adc   %D[sum], %[zero]  \n" /* 1 */
 #endif
 
-/* Repeated here and not by the assembler's .rept: the compiler reckons the length of assembly by its lines, and
- * would believe that its own branches reach across. */
+/* Repeated here and not by the assembler's .rept: the compiler reckons the length of assembly by its lines,
+ * and would believe that its own branches reach across. */
 #define AVR_4(term) term term term term
 #define AVR_8(term) AVR_4(term) AVR_4(term)
 
@@ -54,9 +54,9 @@
     "    rjmp  2b                \n" /* 2 */                    \
     "3:  clr   __zero_reg__      \n" /* mul left a product in r1:r0 */
 
-/* `term` a number of times that is known beforehand, with `words` instructions a term: the first round is entered in
- * its midst when the terms do not fill it, so that none of them is looked at alone. 4 cycles a round of eight, 5 where
- * brne does not reach its begin, and 4 once. */
+/* `term` a number of times that is known beforehand, with `words` instructions a term: the first round is
+ * entered in its midst when the terms do not fill it, so that none of them is looked at alone. 4 cycles a
+ * round of eight, 5 where brne does not reach its begin, and 4 once. */
 #define AVR_FIXED(words, term)                                                \
     "    ldi   %A[rounds], lo8((%[count] + 7) / 8) \n" /* 1 */                \
     "    ldi   %B[rounds], hi8((%[count] + 7) / 8) \n" /* 1 */                \
@@ -113,8 +113,8 @@ static inline __attribute__((always_inline)) sum_t dot_whole(const int8_t *w, co
     return sum;
 }
 
-/* Σ w[i]·s[i], s without sign, for a number of terms that is a constant: 11 cycles a term, 12 from 260 terms on, where
- * 24 bits end */
+/* Σ w[i]·s[i], s without sign, for a number of terms that is a constant: 11 cycles a term, 12 from 260 terms
+ * on, where 24 bits end */
 static inline __attribute__((always_inline)) int32_t dot_u8(const int8_t *w, const uint8_t *s, uint16_t count)
 {
     uint16_t rounds;

@@ -135,8 +135,8 @@ static inline distance_t measure_distances(void)
 #define AVR_ABOVE ""
 #endif
 
-/* Compare with 128 << EXP_SHIFT, from which on nothing is left of a similarity; then divide by 2^EXP_SHIFT into
- * r18, to the left where that is nearer. */
+/* Compare with 128 << EXP_SHIFT, from which on nothing is left of a similarity; then divide by 2^EXP_SHIFT
+ * into r18, to the left where that is nearer. */
 #if MODEL_EXP_SHIFT == 16
 #define AVR_COMPARE_FAR "    cpi   r20, 0x80          \n" /* 1 */
 #define AVR_DIVIDE "    mov   r18, r20           \n"      /* 1 */
@@ -167,9 +167,10 @@ static inline distance_t measure_distances(void)
 #endif
 #endif
 
-/* 255·2^(-(distance_j - least) / 2^EXP_SHIFT / 16) of one prototype after the other into r21: 12 cycles for a far
- * one, which goes to 2 at once, and 30 for a near one, beside the comparison (1 to 3), the division (1 to 9) and what
- * is done with the similarity. The shift by u / 16 is made of its three bits: AVR shifts one place at a time. */
+/* 255·2^(-(distance_j - least) / 2^EXP_SHIFT / 16) of one prototype after the other into r21: 12 cycles for
+ * a far one, which goes to 2 at once, and 30 for a near one, beside the comparison (1 to 3), the division (1
+ * to 9) and what is done with the similarity. The shift by u / 16 is made of its three bits: AVR shifts one
+ * place at a time. */
 #define AVR_BEGIN_WEIGHING                                                      \
     "    push  r28                \n" /* 2 */                                   \
     "    push  r29                \n" /* 2 */                                   \
@@ -254,8 +255,8 @@ static inline uint8_t *weigh_distances(distance_t least)
     return end;
 }
 
-/* scores[c] = Σ Z_cj·s_j over the near prototypes: 21 cycles a term, 22 with 32 bits, and 22 a score. The nearest one
- * is always in the list. */
+/* scores[c] = Σ Z_cj·s_j over the near prototypes: 21 cycles a term, 22 with 32 bits, and 22 a score. The
+ * nearest one is always in the list. */
 static inline void add_scores(int32_t *scores, const uint8_t *end)
 {
     __asm__ volatile("    push  r28                \n" /* 2 */

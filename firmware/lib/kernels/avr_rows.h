@@ -1,8 +1,8 @@
 /* The projection by a sparse matrix for AVR: the same integers as the C in projection.h.
  *
- * All rows at once, because a sparse row is short: what a compiler does between two rows costs as much as three or four
- * terms. Included by projection.h after its arrays, which are named where they are used: their addresses are
- * constants. Cycles stand beside each line; lpm is 3, ld, st and mul 2, a taken branch 2. */
+ * All rows at once, because a sparse row is short: what a compiler does between two rows costs as much as
+ * three or four terms. Included by projection.h after its arrays, which are named where they are used: their
+ * addresses are constants. Cycles stand beside each line; lpm is 3, ld, st and mul 2, a taken branch 2. */
 #ifndef AVR_ROWS_H
 #define AVR_ROWS_H
 
@@ -68,8 +68,8 @@
 #define AVR_NEXT_FOUR "    sbiw  r24, 1            \n"  /* 2 */
 #endif
 
-/* Of every row all terms: 14, 16 or 17 cycles each. A row is 30 more with sums of 3 bytes and counts of one, and 3 for
- * each four of its pairs and for each that is left alone. */
+/* Of every row all terms: 14, 16 or 17 cycles each. A row is 30 more with sums of 3 bytes and counts of one,
+ * and 3 for each four of its pairs and for each that is left alone. */
 static inline void fold_rows(const int8_t *x)
 {
     const int8_t *before = x - 1; /* the first gap counts from the column before the first */
@@ -124,8 +124,8 @@ static inline void fold_rows(const int8_t *x)
                      : [sum] "=&r"(sum), [sign] "=&r"(sign), "+x"(before)
                      : [out] "i"(projection), [end] "i"(projection + MODEL_W_ROWS),
                        [counts] "i"(model_w_counts), [pairs] "i"(model_w_pairs)
-                     : "r8", "r9", "r10", "r11", "r12", "r13", "r15", "r17", "r22", "r23", "r24", "r25", "r30",
-                       "r31", "r0", "memory");
+                     : "r8", "r9", "r10", "r11", "r12", "r13", "r15", "r17", "r22", "r23", "r24", "r25",
+                       "r30", "r31", "r0", "memory");
 }
 
 #else
@@ -144,8 +144,8 @@ static inline void fold_rows(const int8_t *x)
                        "    st    X+, r25             \n" /* 2 */
 #endif
 
-/* Of every row the terms of this piece: 20, 22 or 23 cycles each, and 63 a row with sums of 3 bytes and counts of one,
- * or 24 when nothing is left of it. */
+/* Of every row the terms of this piece: 20, 22 or 23 cycles each, and 63 a row with sums of 3 bytes and
+ * counts of one, or 24 when nothing is left of it. */
 static inline void fold_rows(uint16_t first, const int8_t *x, uint16_t count)
 {
     const int8_t *limit = x + count;
@@ -210,7 +210,8 @@ static inline void fold_rows(uint16_t first, const int8_t *x, uint16_t count)
                      : [sum] "=&r"(sum), [sign] "=&r"(sign), "+x"(before), "+z"(limit)
                      : [rows] "i"(cursors), [out] "i"(projection), [end] "i"(projection + MODEL_W_ROWS),
                        [width] "n"(sizeof(sum_t))
-                     : "r8", "r9", "r10", "r11", "r12", "r13", "r15", "r22", "r23", "r24", "r25", "r0", "memory");
+                     : "r8", "r9", "r10", "r11", "r12", "r13", "r15", "r22", "r23", "r24", "r25", "r0",
+                       "memory");
 }
 
 #endif

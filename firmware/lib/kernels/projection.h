@@ -1,12 +1,14 @@
 /* projection[i] = Σ_j W_ij·x_j, folded piece by piece: int8 weights and features, sums as wide as is proven
  * necessary (widths.h).
  *
- * W is model_w (MODEL_W_DENSE8: row after row) or model_w_pairs (MODEL_W_ROWS8: of each row the non-zero
- * values, each after the gap from the column before; model_w_counts says how many pairs a row has).
- * Included once, by the kernel. */
+ * W is model_w (MODEL_W_DENSE8: row after row), model_w_pairs (MODEL_W_ROWS8: of each row the non-zero
+ * values, each after the gap from the column before; model_w_counts says how many pairs a row has) or
+ * model_w_code (MODEL_W_CODE8: straight-line code for AVR, models/straightline.py). Included once, by the
+ * kernel. */
 #ifndef PROJECTION_H
 #define PROJECTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -152,6 +154,65 @@ static void projection_begin(void)
 static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
 {
     fold_rows(first, x, count);
+}
+
+#endif
+
+#elif defined(MODEL_W_CODE8)
+
+#ifdef __AVR__
+
+#if !WHOLE_VECTORS
+#error "straight-line code takes whole vectors only"
+#endif
+
+#include "avr_code.h"
+
+static void projection_begin(void)
+{
+}
+
+static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
+{
+    (void)first;
+    (void)count;
+    run_code(x);
+}
+
+#else
+
+/* Another processor reads the weights out of the instructions: of the words only those count that name a
+ * column, a weight, or the end of a row. */
+static inline bool is_word(uint16_t word, uint16_t mask, uint16_t bits)
+{
+    return (word & mask) == bits;
+}
+
+static void projection_begin(void)
+{
+    memset(projection, 0, sizeof projection);
+}
+
+static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
+{
+    const uint16_t *code = model_w_code;
+    uint32_t at = 0, column = 0;
+    for (uint16_t i = 0; i < MODEL_W_ROWS; code++) {
+        const uint16_t word = *code;
+        if (is_word(word, 0xD3F8, 0x8168)) { /* ldd r22, Y+q */
+            column = at + ((word >> 8 & 0x20u) | (word >> 7 & 0x18u) | (word & 0x07u));
+        } else if (is_word(word, 0xF0F0, 0xE070)) { /* ldi r23, weight */
+            const int8_t weight = (int8_t)(uint8_t)((word >> 4 & 0xF0u) | (word & 0x0Fu));
+            if (column >= first && column < (uint32_t)first + count) {
+                projection[i] += weight * x[column - first];
+            }
+        } else if (is_word(word, 0xFF30, 0x9620)) { /* adiw r28, step */
+            at += (word >> 2 & 0x30u) | (word & 0x0Fu);
+        } else if (word == 0x9509) { /* icall */
+            at = 0;
+            i++;
+        }
+    }
 }
 
 #endif
