@@ -1,11 +1,14 @@
 """Where a prediction's cycles go on an AVR, told from the model alone, stage by stage.
 
 The kernels' loops are assembly with the cycles beside each line (firmware/lib/kernels/avr_*.h), so most of a
-prediction can be counted without running it; what the compiler puts between the loops was counted once from
-its output. tests/firmware/test_costs.py holds the sums to what a simulated board measures.
+prediction can be counted without running it. What the compiler puts between the loops (calls, rounding,
+biases) was fitted to its output and to measured totals, for one compiler. How many prototypes are near
+depends on the sample: without samples that part is an estimate. tests/firmware/test_costs.py holds the sums
+to what a simulated board measures.
 
 The floor of a stage is what the best loop known for its number format and layout needs for the terms alone,
-unrolled eight times: no call, no row and no rounding around it.
+unrolled eight times: no call, no row and no rounding around it. Streamed sparse rows have a floor of their
+own, higher than that of a vector in RAM, and straight-line code one that follows from its instructions.
 """
 
 from __future__ import annotations
@@ -44,6 +47,8 @@ class Stage:
     cycles: int
     floor: int | None = None
     """The least cycles known for its terms; None where there are no terms to speak of."""
+    estimated: bool = False
+    """Whether the cycles depend on samples that were not given."""
 
 
 def whole(cycles: float) -> int:

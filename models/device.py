@@ -82,8 +82,11 @@ class DeviceModel(ABC):
         """The family's sizes and layout switches for model.h; `rows` is MODEL_ROWS in C."""
         return {}
 
-    def stages(self, *, streaming: bool) -> list[Stage]:
-        """Where a prediction's flash, RAM and cycles go on an AVR; empty if the family cannot tell."""
+    def stages(self, *, streaming: bool, encoded: Array | None = None) -> list[Stage]:
+        """Where a prediction's flash, RAM and cycles go on an AVR; empty if the family cannot tell.
+
+        Where cycles depend on the sample, they are the mean over `encoded` ones, or an estimate without.
+        """
         return []
 
     def variants(self, *, streaming: bool) -> list[Self]:

@@ -103,7 +103,7 @@ class LinearInt8(_Linear):
         relaid = encoding.relaid("w", self.arrays, self.W, streaming=streaming)
         return [replace(self, arrays=arrays) for arrays in relaid]
 
-    def stages(self, *, streaming: bool) -> list[costs.Stage]:
+    def stages(self, *, streaming: bool, encoded: Array | None = None) -> list[costs.Stage]:
         sums = encoding.projection_stage(
             "w", self.arrays, self.W.shape, self.c_sizes()["w_sum_bytes"], streaming
         )

@@ -78,8 +78,9 @@ def test_prediction(name: str, streaming: bool) -> None:
     model = MODELS[name]
     rng = np.random.default_rng(1)
     encoded = rng.integers(-127, 128, size=(SAMPLES, model.n_features)).astype(np.int8)
+    others = rng.integers(-127, 128, size=(200, model.n_features)).astype(np.int8)
     measured = float(check(model, encoded, streaming).mean())
-    predicted = costs.total(model.stages(streaming=streaming))
+    predicted = costs.total(model.stages(streaming=streaming, encoded=others))
     assert predicted == pytest.approx(measured, rel=WITHIN)
 
 
@@ -115,6 +116,14 @@ def test_projections_and_distances_are_near_the_floor(model: DeviceModel, stream
 def test_stages_account_for_the_whole_model(name: str, streaming: bool) -> None:
     model = MODELS[name]
     assert sum(stage.flash_bytes for stage in model.stages(streaming=streaming)) == model.flash_bytes
+
+
+def test_what_depends_on_samples_is_said_to_be_an_estimate() -> None:
+    model = MODELS["many classes"]
+    told = {stage.name for stage in model.stages(streaming=False) if stage.estimated}
+    assert told == {"exp", "scores"}
+    samples = np.zeros((1, model.n_features), dtype=np.int8)
+    assert not any(stage.estimated for stage in model.stages(streaming=False, encoded=samples))
 
 
 def test_distances_of_32_bits_are_not_predicted() -> None:
