@@ -140,7 +140,7 @@ def _measure(
             measurement = Session(target, model, log).run(X, y, checks, ticker)
     finally:
         target.close()
-    return _result(job, board, firmware, model, measurement)
+    return _result(job, board, firmware, model, measurement, clipped=model.clipped(X))
 
 
 def make_target(board: Board, firmware: Firmware, port: str | None) -> Target:
@@ -167,7 +167,13 @@ def _simavr(board: Board, firmware: Firmware) -> Target:
 
 
 def _result(
-    job: Job, board: Board, firmware: Firmware, model: DeviceModel, measurement: Measurement
+    job: Job,
+    board: Board,
+    firmware: Firmware,
+    model: DeviceModel,
+    measurement: Measurement,
+    *,
+    clipped: int,
 ) -> Result:
     facts = measurement.facts
     figures = Figures(
@@ -193,6 +199,7 @@ def _result(
         "timing": facts.timing,
         "simulator": facts.version,
         "overruns": facts.overruns,
+        "clipped": clipped,
         "resent": measurement.resent,
         "restarts": measurement.restarts,
         "training": {key: model.info[key] for key in sorted(model.info)},

@@ -135,6 +135,22 @@ def test_run_json_says_what_the_result_depends_on(tmp_path: Path) -> None:
     assert about["jobs"]["uno-digits-linear-int8-2048"]["model_hash"] == sum_model().digest.hex()
 
 
+def test_features_beyond_the_models_range_are_counted(
+    tmp_path: Path, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(name: str) -> Dataset:
+        data = shop.load(name)
+        data.X_test[3, :2] = (1000, -1000)
+        return data
+
+    monkeypatch.setattr("models.datasets.load", load)
+    run(tmp_path / "run")
+    jobs = json.loads((tmp_path / "run" / "run.json").read_text())["jobs"]
+    counts = {name: job["clipped"] for name, job in jobs.items()}
+    assert counts["uno-digits-linear-int8-2048"] == 2
+    assert counts["uno-digits-linear-float32-2048"] == 0
+
+
 @pytest.mark.usefixtures("shop")
 def test_progress_is_told_in_order(tmp_path: Path) -> None:
     events: list[Event] = []
