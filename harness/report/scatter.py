@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HEIGHT = 286.0
+CROWD, ROOM = 8, 14.0
+"""So many points can be named at that height; each one more needs a line."""
 LABEL_SIZE = 10.5
 LABEL_HEIGHT = 12.0
 
 
 def height(panel: Panel) -> float:
-    return HEIGHT
+    return HEIGHT + ROOM * max(0, len(points(panel)) - CROWD)
 
 
 def points(panel: Panel) -> list[Row]:
