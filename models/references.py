@@ -6,6 +6,7 @@ distances or gradients ask for them, the seed, and a few settings worth trying.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -25,11 +26,12 @@ from models.lmnn import LMNN
 from models.search import Task
 
 
-class _Reference(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Reference(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A pipeline behind the interface that every model here has; `model_` is the fitted one."""
 
+    @abstractmethod
     def _pipeline(self, samples: Array) -> Any:
-        raise NotImplementedError
+        """What is to be fitted to these samples."""
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         samples, labels = validate_data(self, X, y, dtype=[np.float64, np.float32])
