@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -27,6 +28,11 @@ class Figure:
         verdict = "reached" if self.reached else "missed "
         text = f"{verdict}  {self.name}: {self.measured:.6g}{self.unit} ({sign} {self.wanted:g}{self.unit})"
         return f"{text}; {self.detail}" if self.detail else text
+
+
+def spread(values: Sequence[float]) -> str:
+    """How far the seeds lie apart, beside their mean."""
+    return f"sd {statistics.stdev(values):.2f} over {len(values)} seeds"
 
 
 Source = Callable[[], Iterator[Figure]]

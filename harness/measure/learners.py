@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from harness.measure.figures import Figure
+from harness.measure.figures import Figure, spread
 from models import datasets, training
 
 SEEDS = range(5)
@@ -40,7 +40,7 @@ def budgets() -> Iterator[Figure]:
             percents = [100 * report["test_accuracy"] for report in reports]
             means[family] = statistics.mean(percents)
             used = max(report["flash_bytes"] for report in reports)
-            detail = f"sd {statistics.stdev(percents):.2f} over seeds 0–4, at most {used} bytes"
+            detail = f"{spread(percents)}, at most {used} bytes"
             name = f"{family} on {dataset} in {budget} bytes, test accuracy"
             yield Figure(name, means[family], wanted - SLACK, " %", detail=detail)
         best = max(means, key=lambda family: means[family])
@@ -85,7 +85,7 @@ def label_sets() -> Iterator[Figure]:
             estimator = ProtoNNMultilabel(random_state=seed, **shape).fit(data.X_train, data.y_train)
             found.append(100 * estimator.score(data.X_test, data.y_test))
             size = max(size, estimator.paper_bytes_)
-        detail = f"sd {statistics.stdev(found):.2f} over seeds 0–4, {size / 1024:.1f} kB as the papers count"
+        detail = f"{spread(found)}, {size / 1024:.1f} kB as the papers count"
         yield Figure(f"ProtoNN on {dataset}, P@1", statistics.mean(found), wanted, " %", detail=detail)
 
 
@@ -134,7 +134,7 @@ def _errors(kind: type[Any], dataset: str, **options: Any) -> tuple[float, str]:
     for seed in SEEDS:
         estimator = kind(random_state=seed, **options).fit(data.X_train, data.y_train)
         found.append(100 * float((estimator.predict(data.X_test) != data.y_test).mean()))
-    return statistics.mean(found), f"sd {statistics.stdev(found):.2f} over seeds 0–4"
+    return statistics.mean(found), spread(found)
 
 
 def _nearest_neighbour_error(dataset: str) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness import boards, build, runner, suites
-from harness.measure.figures import Figure
+from harness.measure.figures import Figure, spread
 from harness.session import Checks, Session
 from harness.spool import SampleLog, Spool
 from harness.targets.simavr import SimavrTarget
@@ -27,9 +27,12 @@ def accuracy_on_digits() -> Iterator[Figure]:
     models = [training.train("protonn", data, budget=BUDGET, seed=seed).report for seed in SEEDS]
     percents = [100 * report["test_accuracy"] for report in models]
     bytes_used = max(report["flash_bytes"] for report in models)
-    spread = f"sd {statistics.stdev(percents):.2f} over seeds 0–4"
     yield Figure(
-        "ProtoNN int8 on digits, mean test accuracy", statistics.mean(percents), 96.5, " %", detail=spread
+        "ProtoNN int8 on digits, mean test accuracy",
+        statistics.mean(percents),
+        96.5,
+        " %",
+        detail=spread(percents),
     )
     yield Figure("its flash bytes, largest of the seeds", bytes_used, BUDGET, " B", at_most=True)
 
