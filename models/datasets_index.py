@@ -76,11 +76,10 @@ def pip_settings() -> PipSettings:
     """pip's own configuration: files, environment and default, as pip reports them."""
     reported = _pip("-m", "pip", "config", "list", "--disable-pip-version-check")
     values: dict[str, str] = {}
-    for line in reported.splitlines():
+    # pip lists its settings by name, not by rank; the environment outranks every file, as it does for pip.
+    for line in sorted(reported.splitlines(), key=lambda line: line.startswith(":env:")):
         key, _, quoted = line.partition("=")
-        name = key.rpartition(".")[2]
-        # The environment comes last in pip's list and wins, as it does for pip.
-        values[name] = " ".join(shlex.split(quoted))
+        values[key.rpartition(".")[2]] = " ".join(shlex.split(quoted))
     default = _pip("-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)").strip()
     first = [] if values.get("no-index") in ("1", "true", "True") else [values.get("index-url") or default]
     more = values.get("extra-index-url", "").split() if first else []

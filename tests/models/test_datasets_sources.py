@@ -69,7 +69,14 @@ def test_a_login_in_the_address_is_sent_as_a_header() -> None:
     assert request.get_header("Authorization") == "Basic bWU6cGFzcyB3b3Jk"
 
 
-def test_pip_is_asked_for_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pip_is_asked_for_its_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = tmp_path / "pip.conf"
+    written.write_text(
+        "[global]\nindex-url = http://file.example/simple\nextra-index-url = http://more.example/simple\n"
+        "cert = some.pem\n"
+    )
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(written))
+    monkeypatch.delenv("PIP_CERT", raising=False)
     monkeypatch.setenv("PIP_INDEX_URL", "http://index.example/simple")
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "http://a.example/simple http://b.example/simple")
     monkeypatch.setenv("PIP_FIND_LINKS", "somewhere")
@@ -80,6 +87,7 @@ def test_pip_is_asked_for_its_configuration(monkeypatch: pytest.MonkeyPatch) -> 
         "http://b.example/simple",
     )
     assert settings.links == ("somewhere",)
+    assert settings.certificates == "some.pem"
 
 
 def letter_wheel() -> bytes:
