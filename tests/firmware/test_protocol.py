@@ -364,9 +364,9 @@ def test_survives_any_input(device: HostFirmware, seed: int) -> None:
         while not device.silent(0.02):
             device.frame()
             answers += 1
-    device.write(b"\x7e\x7e" + encode(Kind.HELLO, 5))
-    while device.frame().kind != Kind.HELLO_REPLY:
-        pass
-    assert device.ask(Kind.PING, 6, b"well") == Frame(Kind.PING_REPLY, 6, b"well")
+    device.write(b"\x7e\x7e" + encode(Kind.HELLO, 5) + encode(Kind.PING, 6, b"well"))
+    # A busy machine may still have answers to the noise under way: they come first.
+    while device.frame() != Frame(Kind.PING_REPLY, 6, b"well"):
+        answers += 1
     assert answers > 500
     device.finish()
