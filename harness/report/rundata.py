@@ -6,9 +6,9 @@ import csv
 import io
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,13 @@ TITLES = {
 """Models as the papers write them; a plug-in's is shown by its own name."""
 
 
+Key = tuple[str, ...]
+"""What names a job, as KEY_COLUMNS."""
+Outcomes = bytearray
+"""What became of each sample of a job, by its number: 0 not there, 1 wrong, 2 right."""
+WRONG, RIGHT = 1, 2
+
+
 @dataclass(frozen=True)
 class Row:
     """One line of rows.csv, in its columns' order. What a skipped job has no figure for is None."""
@@ -68,6 +75,11 @@ class Row:
     energy_kind: str
     status: str
     reason: str
+
+    @property
+    def key(self) -> Key:
+        values = (getattr(self, column) for column in KEY_COLUMNS)
+        return tuple("" if value is None else str(value) for value in values)
 
     @property
     def ok(self) -> bool:
@@ -139,6 +151,7 @@ class Run:
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
     """Sentences about what is not as it should be, for the reader of the report."""
+    outcomes: Mapping[Key, Outcomes] = field(default_factory=dict)
 
     @property
     def measured(self) -> list[Row]:
@@ -172,14 +185,16 @@ def read(folder: Path) -> Run:
             )
     about = _about(folder / "run.json")
     notes: list[str] = []
-    rows = tuple(_row(cells, folder) for cells in _lines(folder / "rows.csv", COLUMNS, notes))
+    lines = _lines(folder / "rows.csv", COLUMNS, notes)
+    rows = tuple(_row(dict(zip(COLUMNS, cells, strict=True)), folder) for cells in lines)
     if not rows:
         raise RunFolderError(
             f"The run in {folder} has no finished job yet.", "Complete it with `kilobench run … --resume`."
         )
     if "finished" not in about:
         notes.append("The run is not complete; `kilobench run … --resume` takes it up again.")
-    return Run(folder, about, rows, (*notes, *_retrace(folder / "samples.csv", rows)))
+    outcomes = _outcomes(folder / "samples.csv", notes)
+    return Run(folder, about, rows, (*notes, *_retrace(rows, outcomes)), outcomes)
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -197,29 +212,43 @@ def _about(path: Path) -> dict[str, Any]:
     return about
 
 
-def _retrace(path: Path, rows: Sequence[Row]) -> list[str]:
-    """Counts every sample again: the accuracy in a row must be that of its samples."""
+def _outcomes(path: Path, notes: list[str]) -> dict[Key, Outcomes]:
     if not path.is_file():
-        return ["samples.csv is missing, so that the figures cannot be traced back to samples."]
+        notes.append("samples.csv is missing, so that the figures cannot be traced back to samples.")
+        return {}
+    key_of = itemgetter(*(SAMPLE_COLUMNS.index(column) for column in KEY_COLUMNS))
+    number_of, label_of, class_of = map(SAMPLE_COLUMNS.index, ("sample", "label", "device_class"))
+    outcomes: dict[Key, Outcomes] = {}
+    for line in _lines(path, SAMPLE_COLUMNS, notes):
+        found = outcomes.setdefault(key_of(line), bytearray())
+        try:
+            number = int(line[number_of])
+        except ValueError as error:
+            raise RunFolderError(
+                f"{path}: {line[number_of]!r} is not the number of a sample.", "Run the suite again."
+            ) from error
+        if number >= len(found):
+            found.extend(bytes(number + 1 - len(found)))
+        found[number] = RIGHT if line[label_of] == line[class_of] else WRONG
+    return outcomes
+
+
+def _retrace(rows: Sequence[Row], outcomes: Mapping[Key, Outcomes]) -> list[str]:
+    """Counts every sample again: the accuracy in a row must be that of its samples."""
     notes: list[str] = []
-    right: Counter[tuple[str, ...]] = Counter()
-    total: Counter[tuple[str, ...]] = Counter()
-    for cells in _lines(path, SAMPLE_COLUMNS, notes):
-        key = tuple(cells[column] for column in KEY_COLUMNS)
-        total[key] += 1
-        right[key] += cells["label"] == cells["device_class"]
-    for row in rows:
-        key = (row.board, row.dataset, row.model, row.numbers, str(row.budget))
+    for row in rows if outcomes else ():
+        found = outcomes.get(row.key, bytearray())
+        right, total = found.count(RIGHT), len(found) - found.count(0)
         told = round((row.accuracy or 0) * (row.n_samples or 0)), row.n_samples
-        if row.measured and told != (right[key], total[key]):
+        if row.measured and told != (right, total):
             notes.append(
                 f"{row.dataset}, {row.title}: rows.csv has {told[0]} of {told[1]} samples right, "
-                f"samples.csv {right[key]} of {total[key]}."
+                f"samples.csv {right} of {total}."
             )
     return notes
 
 
-def _lines(path: Path, columns: tuple[str, ...], notes: list[str]) -> Iterator[dict[str, str]]:
+def _lines(path: Path, columns: tuple[str, ...], notes: list[str]) -> Iterator[list[str]]:
     """The whole lines of a CSV with exactly these columns. A torn last one is left out, and noted."""
     try:
         text = path.read_text(encoding="utf8")
@@ -242,7 +271,7 @@ def _lines(path: Path, columns: tuple[str, ...], notes: list[str]) -> Iterator[d
                 f"{path}, line {number}: {len(cells)} columns instead of {len(columns)}.",
                 "Run the suite again.",
             )
-        yield dict(zip(columns, cells, strict=True))
+        yield cells
 
 
 def _row(cells: dict[str, str], folder: Path) -> Row:
