@@ -74,3 +74,17 @@ def fraction_interval(hits: int, total: int, z: float = Z95) -> Interval:
     centre = (share + weight / 2) / (1 + weight)
     half = z / (1 + weight) * math.sqrt(share * (1 - share) / total + weight / (4 * total))
     return Interval(max(0.0, centre - half), min(1.0, centre + half))
+
+
+def sign_test(losses: int, wins: int) -> float:
+    """How likely chance alone parts the pairs at least so unevenly: McNemar's test, exact, two-sided."""
+    n = losses + wins
+    if n == 0:
+        return 1.0
+    fewer = min(losses, wins)
+    log_half = n * math.log(0.5)
+    tail = sum(
+        math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + log_half)
+        for k in range(fewer + 1)
+    )
+    return min(1.0, 2 * tail)

@@ -60,3 +60,11 @@ def test_nothing_has_no_statistics() -> None:
         stats.median_interval([])
     with pytest.raises(ValueError, match="3 of 2"):
         stats.fraction_interval(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("losses", "wins", "chance"),
+    [(0, 0, 1.0), (5, 5, 1.0), (3, 0, 0.25), (0, 9, 2 / 2**9), (1, 9, 22 / 2**10)],
+)
+def test_an_uneven_parting_of_pairs_is_unlikely(losses: int, wins: int, chance: float) -> None:
+    assert stats.sign_test(losses, wins) == pytest.approx(chance)
