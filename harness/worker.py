@@ -6,7 +6,6 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from harness import boards, jobs, trained
 from harness.boards import Board
 from harness.build import Firmware
-from harness.errors import KilobenchError, RunFolderError, SimulatorError
+from harness.errors import KilobenchError, RunFolderError
 from harness.events import Event, EventFile, Kind, Listener, SampleTicker
 from harness.jobs import Figures, Job, Result
 from harness.session import Checks, Measurement, Session
@@ -151,19 +150,9 @@ def make_target(board: Board, firmware: Firmware, port: str | None) -> Target:
 
         upload(firmware, port)
         return SerialTarget(board, port)
-    kinds: dict[str, Callable[[Board, Firmware], Target]] = {"simavr": _simavr}
-    if board.simulator.kind not in kinds:
-        raise SimulatorError(
-            f"There is no simulator {board.simulator.kind!r} for the {board.title}.",
-            "Connect the board and name its port.",
-        )
-    return kinds[board.simulator.kind](board, firmware)
+    from harness.targets import registry
 
-
-def _simavr(board: Board, firmware: Firmware) -> Target:
-    from harness.targets.simavr import SimavrTarget
-
-    return SimavrTarget(board, firmware.elf)
+    return registry.simulated(board, firmware.elf)
 
 
 def _result(
