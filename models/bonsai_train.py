@@ -11,6 +11,7 @@ from models import optim
 from models.bonsai_net import (
     TreeShape,
     TreeTape,
+    clipped_slope,
     project,
     random_params,
     tree_backward,
@@ -129,7 +130,7 @@ class BonsaiNetwork(TreeNetwork):
             grads["T"] = d_t.T @ z
         d_z = d_z[:, :-1]
         if self.saturate or self.integer:
-            d_z = np.where(np.abs(raw) < 1, d_z, np.float32(LEAK) * d_z)
+            d_z = d_z * clipped_slope(raw, LEAK)
         return {**grads, "Z": d_z.T @ X, "b": d_z.sum(axis=0)}
 
     def calibrate(self, X: Array) -> dict[str, float]:

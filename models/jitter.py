@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from scipy import sparse
 
 from models.device import Array
 
-Map = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
-"""For every pixel the four pixels it is mixed of, and their weights (4 × pixels each)."""
+Map = Any
+"""A sparse matrix (pixels × pixels): each row the weights of the four pixels that a new pixel is mixed of."""
 POOL = 256
 """Different maps in one training."""
 PARTS = 4
@@ -49,7 +50,8 @@ class Jitter:
 
         def jittered(X: Array, rng: np.random.Generator) -> Array:
             parts = np.array_split(X, min(PARTS, X.shape[0]))
-            return np.concatenate([moved(part, pool[rng.integers(POOL)]) for part in parts])
+            # Pixel by pixel: scipy then adds whole runs of samples, four times as fast as gathering pixels.
+            return np.concatenate([pool[rng.integers(POOL)] @ part.T for part in parts], axis=1).T
 
         return jittered
 
@@ -74,12 +76,8 @@ class Jitter:
             corners.append((row * self.width + column).ravel())
             share = (part_y if below else 1 - part_y) * (part_x if beside else 1 - part_x)
             weights.append(share.ravel())
-        return np.array(corners).astype(np.int64), np.array(weights).astype(np.float32)
-
-
-def moved(X: Array, how: Map) -> Array:
-    """The images after the map."""
-    found = np.zeros_like(X)
-    for corner, weight in zip(*how, strict=True):
-        found += np.take(X, corner, axis=1) * weight
-    return found
+        pixels = self.height * self.width
+        ends = np.arange(0, 4 * pixels + 1, 4, dtype=np.int32)
+        columns = np.array(corners).T.ravel().astype(np.int32)
+        shares = np.array(weights).T.ravel().astype(np.float32)
+        return sparse.csr_array((shares, columns, ends), shape=(pixels, pixels))
