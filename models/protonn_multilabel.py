@@ -69,7 +69,7 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> ProtoNNMultilabel:
         """Train on label rows y (samples × labels), or on one class a sample.
 
-        Ctrl-C ends training early and keeps what there is.
+        Ctrl-C ends training early and keeps what there is; while the larger models learn, that is the start.
         """
         samples, given = validate_data(self, X, y, dtype=[np.float64, np.float32], multi_output=True)
         self.labels_ = label_names(given)
@@ -83,11 +83,14 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
         x = self._scaled(samples)
         with threadpool_limits(1):
             targets: Array = labels
+            epochs = self.epochs
             if self.distill > 0 and len(x) >= 2 * FOLDS:
-                targets = (1 - self.distill) * labels + self.distill * self._taught(x, labels, rng)
-            self._params = self._learn(
-                x, targets, self.projection_dim, self.n_prototypes, self.z_density, rng=rng
-            )
+                try:
+                    targets = (1 - self.distill) * labels + self.distill * self._taught(x, labels, rng)
+                except KeyboardInterrupt:
+                    epochs = 0
+            shape = self.projection_dim, self.n_prototypes, self.z_density
+            self._params = self._learn(x, targets, *shape, epochs=epochs, rng=rng).params
         self.paper_bytes_ = paper_bytes(*self._params.values())
         return self
 
@@ -113,14 +116,16 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
         return np.asarray((samples - self.offset_) / self.step_, dtype=np.float32)
 
     def _taught(self, x: Array, labels: Array, rng: np.random.Generator) -> Array:
-        """What larger models predict, each for the fold it has not seen."""
+        """What larger models predict, each for the fold it has not seen. Raises if one was stopped."""
         fold = rng.permutation(len(x)) % FOLDS
         taught = np.zeros_like(labels)
         for number in range(FOLDS):
             unseen = fold == number
             shape = TEACHER_FACTOR * self.projection_dim, TEACHER_FACTOR * self.n_prototypes
-            teacher = self._learn(x[~unseen], labels[~unseen], *shape, 1.0, rng=rng)
-            taught[unseen] = protonn_math.scores(teacher, x[unseen])
+            teacher = self._learn(x[~unseen], labels[~unseen], *shape, 1.0, epochs=self.epochs, rng=rng)
+            if teacher.stopped:
+                raise KeyboardInterrupt
+            taught[unseen] = protonn_math.scores(teacher.params, x[unseen])
         return taught
 
     def _learn(
@@ -131,15 +136,16 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
         prototypes: int,
         z_density: float,
         *,
+        epochs: int,
         rng: np.random.Generator,
-    ) -> Params:
+    ) -> protonn_train.Learned:
         some = rng.permutation(len(x))[: 2 * protonn_init.SAMPLES]
         if self.init == "labels":
             W = label_directions(x[some], targets[some], dimensions, rng)
         else:
             W = protonn_init.principal_directions(x[some], dimensions, rng)
         decay = protonn_train.usual_decay(x.shape[1]) if self.weight_decay is None else self.weight_decay
-        learned = protonn_train.train(
+        return protonn_train.train(
             x,
             targets,
             _start(x, targets, W, prototypes, rng),
@@ -147,7 +153,7 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
             loss_of=squared_loss,
             afford=lambda params: {"Z": int(np.ceil(z_density * params["Z"].size))},
             recipe=protonn_train.Recipe(
-                epochs=self.epochs,
+                epochs=epochs,
                 batch_size=self.batch_size,
                 learning_rate=self.learning_rate,
                 weight_decay=decay,
@@ -155,7 +161,6 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
             ),
             rng=rng,
         )
-        return learned.params
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_params")

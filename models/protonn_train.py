@@ -45,6 +45,8 @@ class Learned:
     grid: Grid
     loss: float
     epochs: int
+    stopped: bool
+    """Whether Ctrl-C ended the training early."""
 
 
 def train(
@@ -73,6 +75,7 @@ def train(
     next_count = 0.0
     grid: Grid | None = None
     average: Average | None = None
+    stopped = False
     try:
         for epoch in range(1, recipe.epochs + 1):
             for chosen in minibatches(len(x), recipe.batch_size, rng):
@@ -97,11 +100,11 @@ def train(
             if progress:
                 progress(epoch, loss)
     except KeyboardInterrupt:
-        pass
+        stopped = True
     final = average.values if average else params
     for name, count in afford(final).items():
         final[name] = final[name] * largest(final[name], count)
-    return Learned(final, grid or _grid(final, x, x_unit, recipe), loss, epoch)
+    return Learned(final, grid or _grid(final, x, x_unit, recipe), loss, epoch, stopped)
 
 
 def usual_batch(n: int) -> int:

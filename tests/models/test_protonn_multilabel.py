@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from models import protonn_math
 from models.device import Array
 from models.protonn_multilabel import (
     ProtoNNMultilabel,
@@ -100,3 +102,21 @@ def test_what_are_no_label_rows_is_refused() -> None:
         ProtoNNMultilabel().fit(X, 2 * Y)
     with pytest.raises(ValueError, match="scale"):
         ProtoNNMultilabel(scale="none").fit(X, Y)
+
+
+@pytest.mark.parametrize("at", [5, 280])
+def test_one_ctrl_c_ends_a_fit_whichever_model_is_learning(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five batches in, a larger model is still learning; 280 in, the model itself is."""
+    real, calls = protonn_math.gradients, []
+
+    def interrupted(*args: Any) -> Any:
+        calls.append(1)
+        if len(calls) == at:
+            signal.raise_signal(signal.SIGINT)
+        return real(*args)
+
+    monkeypatch.setattr(protonn_math, "gradients", interrupted)
+    X, Y = label_sets(400, 0)
+    model = ProtoNNMultilabel(4, 20, epochs=20, batch_size=64, distill=0.5, random_state=0).fit(X, Y)
+    assert len(calls) == at
+    assert model.score(X, Y) > 1.5 * Y.mean(axis=0).max()
