@@ -6,7 +6,8 @@ import dataclasses
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, get_args, get_type_hints
 
 from harness import paths
 from harness.errors import BoardFileError, UnknownName
@@ -17,12 +18,17 @@ class Simulator:
     """How this board is simulated where none is connected."""
 
     kind: str
-    """The target that runs it: simavr."""
+    """The target that runs it: simavr or qemu."""
     mcu: str
+    """What the simulator calls it: one of simavr's chips, or one of QEMU's machines."""
     uart: str
     """The UART the link uses, as the simulator names it."""
     trigger: str
-    """The trigger pin as port letter and bit: B0."""
+    """The trigger pin. simavr: port letter and bit, B0. QEMU: the addresses of the register that sets it and
+    of the one that clears it, or of one that does both in turn."""
+    timings: str = ""
+    """QEMU only: the core whose documented instruction timings give cycles. Without it instructions are all
+    that is known."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Board:
     name: str
     title: str
     family: str
-    """The MCU family, which is also the folder of firmware/lib/hal it is built with: avr."""
+    """The MCU family, which is also the folder of firmware/lib/hal it is built with: avr, nrf51, …"""
     mcu: str
     clock_hz: int
     flash_bytes: int
@@ -56,7 +62,8 @@ class Board:
     usb: tuple[str, ...]
     """vendor:product of the USB bridge, four hex digits each."""
     simulator: Simulator
-    power: Power
+    power: Power | None = None
+    """None where no current is known, or no time that it could be multiplied with."""
 
     def milliseconds(self, cycles: float) -> float:
         return cycles / self.clock_hz * 1e3
@@ -90,14 +97,16 @@ def read(path: Path) -> Board:
 def _parse(kind: type[Any], table: dict[str, Any], path: Path, prefix: str) -> Any:
     """A dataclass from a TOML table of the same shape; a wrong key is named with its file."""
     hints = get_type_hints(kind)
-    wanted = {field.name for field in dataclasses.fields(kind)}
-    for key in sorted(set(table) - wanted):
-        raise BoardFileError(f"{path}: unknown key {prefix + key!r}.", f"Known: {', '.join(sorted(wanted))}.")
-    for key in sorted(wanted - set(table)):
+    fields = dataclasses.fields(kind)
+    known = {field.name for field in fields}
+    needed = {field.name for field in fields if field.default is dataclasses.MISSING}
+    for key in sorted(set(table) - known):
+        raise BoardFileError(f"{path}: unknown key {prefix + key!r}.", f"Known: {', '.join(sorted(known))}.")
+    for key in sorted(needed - set(table)):
         raise BoardFileError(f"{path}: key {prefix + key!r} is missing.", "Compare it with boards/uno.toml.")
     values = {}
     for key, value in table.items():
-        hint = hints[key]
+        hint = _given(hints[key])
         if dataclasses.is_dataclass(hint) and isinstance(value, dict):
             values[key] = _parse(hint, value, path, f"{prefix}{key}.")  # type: ignore[arg-type]
         elif hint == tuple[str, ...] and isinstance(value, list) and all(isinstance(v, str) for v in value):
@@ -110,3 +119,9 @@ def _parse(kind: type[Any], table: dict[str, Any], path: Path, prefix: str) -> A
             wants = getattr(hint, "__name__", str(hint))
             raise BoardFileError(f"{path}: key {prefix + key!r} is {value!r}.", f"It must be a {wants}.")
     return kind(**values)
+
+
+def _given(hint: Any) -> Any:
+    """The type of a value that is there, where None stands for one that is not."""
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+    return kinds[0] if isinstance(hint, UnionType) and len(kinds) == 1 else hint

@@ -35,7 +35,8 @@ def test_the_boards_of_the_first_hour_are_there() -> None:
 def test_every_board_file_reads(name: str) -> None:
     board = boards.load(name)
     assert board.name == name
-    assert board.power.source and board.power.active_mA > board.power.sleep_mA > 0
+    if board.power is not None:
+        assert board.power.source and board.power.active_mA > board.power.sleep_mA > 0
     assert all(len(usb) == 9 and usb[4] == ":" and int(usb.replace(":", ""), 16) >= 0 for usb in board.usb)
 
 
@@ -108,4 +109,5 @@ def test_wrong_file_is_named_with_its_key(tmp_path: Path, old: str, new: str, sa
 
 
 def test_whole_number_is_taken_for_a_float(tmp_path: Path) -> None:
-    assert boards.read(changed(tmp_path, "volts = 5.0", "volts = 5")).power.volts == 5.0
+    power = boards.read(changed(tmp_path, "volts = 5.0", "volts = 5")).power
+    assert power is not None and power.volts == 5.0
