@@ -86,7 +86,7 @@ def _timing(run: Run) -> str:
 
 def _energy(run: Run, board: Board | None) -> str:
     kinds = {row.energy_kind for row in run.measured if row.energy_kind}
-    if kinds == {"modelled"} and board:
+    if kinds == {"modelled"} and board and board.power:
         power = board.power
         figures = f"{power.volts:g}{numbers.THIN}V × {power.active_mA:g}{numbers.THIN}mA"
         return f"Modelled, not measured: time × {figures} ({power.source.rstrip('.')})."
