@@ -1,16 +1,20 @@
-"""Board types: one TOML file each in boards/, parsed into one frozen dataclass."""
+"""Board types: one TOML file each in boards/, parsed into one frozen dataclass.
+
+A user's own boards are files of the same form in the folder `boards` beside bench.toml, or in those that
+--boards or KILOBENCH_BOARDS names.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-import tomllib
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, get_args, get_type_hints
 
-from harness import paths
+from harness import paths, tomltable
 from harness.errors import BoardFileError, UnknownName
+
+FOLDERS_VARIABLE = "KILOBENCH_BOARDS"
+REMEDY = "Compare it with boards/uno.toml."
 
 
 @dataclass(frozen=True)
@@ -70,58 +74,38 @@ class Board:
 
 
 def folder() -> Path:
+    """Of the boards that come with kilobench."""
     return paths.project() / "boards"
 
 
+def folders() -> list[Path]:
+    """Where board files are looked for: ours first, then the user's own."""
+    own = os.environ.get(FOLDERS_VARIABLE, "")
+    return [folder(), *(Path(part) for part in own.split(os.pathsep) if part), paths.config() / "boards"]
+
+
+def files() -> dict[str, Path]:
+    """Every board file by the name of its board; a name of ours cannot be taken by another."""
+    found: dict[str, Path] = {}
+    for place in folders():
+        for path in sorted(place.glob("*.toml")):
+            found.setdefault(path.stem, path)
+    return found
+
+
 def names() -> list[str]:
-    return sorted(path.stem for path in folder().glob("*.toml"))
+    return sorted(files())
 
 
 def load(name: str) -> Board:
     """The board type of that name; UnknownName suggests the nearest."""
-    if name not in names():
-        raise UnknownName("board", name, names())
-    return read(folder() / f"{name}.toml")
+    known = files()
+    if name not in known:
+        raise UnknownName("board", name, known)
+    return read(known[name])
 
 
 def read(path: Path) -> Board:
     """One board file, every key checked."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BoardFileError(f"{path}: {error}.", "Compare it with boards/uno.toml.") from error
-    board: Board = _parse(Board, {"name": path.stem, **table}, path, "")
-    return board
-
-
-def _parse(kind: type[Any], table: dict[str, Any], path: Path, prefix: str) -> Any:
-    """A dataclass from a TOML table of the same shape; a wrong key is named with its file."""
-    hints = get_type_hints(kind)
-    fields = dataclasses.fields(kind)
-    known = {field.name for field in fields}
-    needed = {field.name for field in fields if field.default is dataclasses.MISSING}
-    for key in sorted(set(table) - known):
-        raise BoardFileError(f"{path}: unknown key {prefix + key!r}.", f"Known: {', '.join(sorted(known))}.")
-    for key in sorted(needed - set(table)):
-        raise BoardFileError(f"{path}: key {prefix + key!r} is missing.", "Compare it with boards/uno.toml.")
-    values = {}
-    for key, value in table.items():
-        hint = _given(hints[key])
-        if dataclasses.is_dataclass(hint) and isinstance(value, dict):
-            values[key] = _parse(hint, value, path, f"{prefix}{key}.")  # type: ignore[arg-type]
-        elif hint == tuple[str, ...] and isinstance(value, list) and all(isinstance(v, str) for v in value):
-            values[key] = tuple(value)
-        elif hint is float and type(value) in (int, float):
-            values[key] = float(value)
-        elif type(value) is hint:
-            values[key] = value
-        else:
-            wants = getattr(hint, "__name__", str(hint))
-            raise BoardFileError(f"{path}: key {prefix + key!r} is {value!r}.", f"It must be a {wants}.")
-    return kind(**values)
-
-
-def _given(hint: Any) -> Any:
-    """The type of a value that is there, where None stands for one that is not."""
-    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
-    return kinds[0] if isinstance(hint, UnionType) and len(kinds) == 1 else hint
+    source = tomltable.Source(path, BoardFileError, REMEDY)
+    return source.parse(Board, {"name": path.stem, **source.read()})

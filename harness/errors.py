@@ -8,6 +8,7 @@ KilobenchError          what is wrong, and what to do about it; exit code 2
 │   ├── BudgetError     a byte budget that no model of the family can meet
 │   ╌╌╌╌
 │   ├── BoardFileError  a board description with a missing, unknown or wrong key
+│   ├── BenchError      a bench.toml with a missing, unknown or wrong key
 │   └── RunFolderError  the output folder holds another run, or cannot be written
 ├── SetupError          a program or library this machine lacks
 ├── BuildError          the firmware could not be built
@@ -26,6 +27,7 @@ from __future__ import annotations
 from models.errors import InputError, KilobenchError, UnknownName
 
 __all__ = [
+    "BenchError",
     "BoardFileError",
     "BuildError",
     "DeviceError",
@@ -46,6 +48,10 @@ __all__ = [
 
 class BoardFileError(InputError):
     """A board description with a missing, unknown or wrong key."""
+
+
+class BenchError(InputError):
+    """A bench.toml with a missing, unknown or wrong key."""
 
 
 class RunFolderError(InputError):

@@ -21,3 +21,12 @@ def cache() -> Path:
         return Path(chosen).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "kilobench"
+
+
+def config() -> Path:
+    """bench.toml and board files of this user's own."""
+    chosen = os.environ.get("KILOBENCH_CONFIG")
+    if chosen:
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "kilobench"
