@@ -6,7 +6,8 @@ import dataclasses
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from harness.errors import InputError
 
@@ -46,6 +47,8 @@ class Source:
         return self.error(f"{self.path}: {problem}.", remedy)
 
     def _value(self, hint: Any, value: Any, key: str) -> Any:
+        if isinstance(hint, UnionType):  # with None, for a table that may be left out
+            hint = next(kind for kind in get_args(hint) if kind is not NoneType)
         if dataclasses.is_dataclass(hint) and isinstance(value, dict):
             return self.parse(hint, value, f"{key}.")  # type: ignore[arg-type]
         if hint == tuple[str, ...] and isinstance(value, list) and all(isinstance(v, str) for v in value):
