@@ -6,6 +6,7 @@ KilobenchError          what is wrong, and what to do about it; exit code 2
 │   ├── DatasetError    a dataset that is missing, empty, misshapen or holds NaN
 │   ├── ModelFileError  a model file that is truncated, foreign or of another version
 │   ├── BudgetError     a byte budget that no model of the family can meet
+│   │   └── TooSlow     a time limit that none can meet
 │   ╌╌╌╌
 │   ├── BoardFileError  a board description with a missing, unknown or wrong key
 │   ├── BenchError      a bench.toml with a missing, unknown or wrong key

@@ -20,12 +20,17 @@ ROW_COLUMNS = (
     "model",
     "numbers",
     "budget",
+    "seed",
+    "speed",
+    "max_ms",
+    "shape",
     "flash_model",
     "flash_total",
     "ram_static",
     "stack_peak",
     "paper_kB",
     "n_samples",
+    "clipped",
     "accuracy",
     "agreement",
     "cycles_median",
@@ -37,8 +42,10 @@ ROW_COLUMNS = (
     "status",
     "reason",
 )
-KEY_COLUMNS = ("board", "dataset", "model", "numbers", "budget")
+KEY_COLUMNS = ("board", "dataset", "model", "numbers", "budget", "seed", "speed", "max_ms", "shape")
 """What names a job, in rows.csv and in samples.csv."""
+Params = tuple[tuple[str, Any], ...]
+"""Parameters of an estimator that are given, not searched, by name."""
 
 
 class Status(StrEnum):
@@ -58,20 +65,39 @@ class Job:
     budget: int
     seed: int = 0
     effort: str = "normal"
+    speed: bool = False
+    """Lay the weights out for the fewest cycles that the board has flash for."""
+    max_ms: float | None = None
+    """The integer model is trained to take no longer on the board."""
+    params: Params = ()
 
     @property
     def key(self) -> tuple[str, ...]:
         """As KEY_COLUMNS."""
-        return (self.board, self.dataset, self.model, self.numbers, str(self.budget))
+        return (
+            *(self.board, self.dataset, self.model, self.numbers, str(self.budget), str(self.seed)),
+            *("yes" if self.speed else "no", _milliseconds(self.max_ms), _shape(self.params)),
+        )
 
     @property
     def name(self) -> str:
-        """For people and for file names."""
-        return file_name(self.key)
+        """For people and for file names: what is as usual is not said."""
+        words = (self.board, self.dataset, self.model, self.numbers, str(self.budget))
+        speed = ["speed"] if self.speed and self.max_ms is None else []
+        return file_name((*words, *speed, *self.recipe.remarks))
 
     @property
     def recipe(self) -> Recipe:
-        return Recipe(self.dataset, self.model, self.budget, self.seed, self.effort)
+        limit = None if self.max_ms is None else Limit(self.max_ms, self.board, self.speed)
+        return Recipe(self.dataset, self.model, self.budget, self.seed, self.effort, self.params, limit)
+
+
+class Limit(NamedTuple):
+    """How long a prediction may take, and where."""
+
+    ms: float
+    board: str
+    speed: bool
 
 
 class Recipe(NamedTuple):
@@ -82,10 +108,20 @@ class Recipe(NamedTuple):
     budget: int
     seed: int
     effort: str
+    params: Params = ()
+    limit: Limit | None = None
 
     @property
     def name(self) -> str:
-        return file_name((self.dataset, self.model, str(self.budget)))
+        return file_name((self.dataset, self.model, str(self.budget), *self.remarks))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is not as usual."""
+        found = [f"seed{self.seed}" if self.seed else ""]
+        if self.limit is not None:
+            found += [f"{_milliseconds(self.limit.ms)}ms", "speed" if self.limit.speed else ""]
+        return tuple(filter(None, (*found, _shape(self.params).replace(" ", "-"))))
 
 
 class Sample(NamedTuple):
@@ -124,6 +160,7 @@ def measured(
     samples: Sequence[Sample],
     *,
     stack_peak: int | None,
+    clipped: int = 0,
     problems: Sequence[str] = (),
 ) -> dict[str, str]:
     """The row of a job that was run to its end."""
@@ -146,6 +183,7 @@ def measured(
         "stack_peak": "" if stack_peak is None else str(stack_peak),
         "paper_kB": f"{figures.paper_bytes / 1024:.3f}",
         "n_samples": str(n),
+        "clipped": str(clipped),
         "accuracy": f"{right / n:.6f}",
         "agreement": f"{(n - len(strays)) / n:.6f}",
         "cycles_median": _whole(cycles.median),
@@ -181,6 +219,14 @@ def file_name(words: tuple[str, ...]) -> str:
 
 def _named(job: Job, target: str) -> dict[str, str]:
     return {**dict(zip(KEY_COLUMNS, job.key, strict=True)), "target": target}
+
+
+def _milliseconds(limit: float | None) -> str:
+    return "" if limit is None else f"{limit:g}"
+
+
+def _shape(params: Params) -> str:
+    return " ".join(f"{name}={value}" for name, value in params)
 
 
 def _whole(value: float) -> str:

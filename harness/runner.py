@@ -48,7 +48,11 @@ def run(
     """
     chosen = suites.load(suite) if isinstance(suite, str) else suite
     listed = chosen.jobs(boards.load(board).name)
-    _check_names(chosen)
+    if not listed:
+        raise InputError(
+            f"The suite {chosen.name} has no row for the {board}.", "Choose another board, or add a row."
+        )
+    _check_names(listed)
     if port is None and not simulate:
         raise InputError(
             f"No port is named for the {board}.", "Give it with --port, or simulate the board with --sim."
@@ -63,7 +67,8 @@ def run(
         "definition": chosen.definition(),
         "board": board,
         "target": bench.target,
-        "seeds": [chosen.seed],
+        "seeds": sorted({job.seed for job in listed}),
+        "efforts": list(dict.fromkeys(job.effort for job in listed)),
         **surroundings.describe(),
     }
     store = RunStore(out, listed, about, resume=resume)
@@ -145,18 +150,18 @@ def _batches(pending: list[tuple[int, Job]]) -> list[Batch]:
     return [Batch(tuple(group)) for _, group in groupby(pending, key=lambda item: item[1].recipe)]
 
 
-def _check_names(suite: Suite) -> None:
+def _check_names(jobs: list[Job]) -> None:
     """A wrong name ends a run before it begins; a known dataset that is not here only costs its rows."""
-    from models import datasets, registry, search
+    from models import datasets, registry, search, training
 
-    for kind, used, known in (
-        ("dataset", suite.datasets, datasets.names()),
-        ("model", suite.models, registry.names()),
-    ):
-        for name in used:
-            if name not in known and not (kind == "dataset" and datasets.is_own(name)):
-                raise UnknownName(kind, name, known)
-    search.effort_named(suite.effort)
+    for job in jobs:
+        if job.dataset not in datasets.names() and not datasets.is_own(job.dataset):
+            raise UnknownName("dataset", job.dataset, datasets.names())
+        if job.model not in registry.names():
+            raise UnknownName("model", job.model, registry.names())
+        search.effort_named(job.effort)
+        if job.params:
+            training.check_params(job.model, dict(job.params))
 
 
 def _summary(store: RunStore) -> RunSummary:

@@ -20,7 +20,7 @@ from harness.errors import RunFolderError
 from harness.jobs import KEY_COLUMNS, ROW_COLUMNS, Job, Result
 from harness.spool import LineFile, Spool, quoted, whole_lines, write_whole, writing
 
-SCHEMA = 1
+SCHEMA = 2
 SAMPLE_COLUMNS = (*KEY_COLUMNS, "sample", "label", "device_class", "host_class", "cycles")
 SAME_RUN = ("schema", "suite", "definition", "board", "target")
 """What a run that is continued must have in common with the one in the folder."""

@@ -24,6 +24,7 @@ from models import modelfile
 from models.datasets import Dataset
 from models.device import DeviceModel
 from models.errors import ModelFileError
+from models.timelimit import TimeLimit
 
 SUFFIX = ".model"
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
@@ -129,6 +130,8 @@ def _train(
             budget=recipe.budget,
             seed=recipe.seed,
             effort=recipe.effort,
+            params=dict(recipe.params),
+            limit=_time_limit(recipe),
             progress=progress,
         )
     made: dict[str, DeviceModel | KilobenchError] = {}
@@ -138,6 +141,14 @@ def _train(
         except KilobenchError as error:
             made[name] = error
     return made
+
+
+def _time_limit(recipe: Recipe) -> TimeLimit | None:
+    from harness import boards, timing
+
+    if recipe.limit is None:
+        return None
+    return timing.limit(boards.load(recipe.limit.board), recipe.limit.ms, speed=recipe.limit.speed)
 
 
 def _save(model: DeviceModel, path: Path, store: Path) -> None:

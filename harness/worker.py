@@ -125,10 +125,15 @@ def _obtain(bench: Bench, todo: list[tuple[int, Job]], tell: Listener) -> tuple[
 def _measure(
     bench: Bench, place: int, job: Job, *, data: Dataset, model: DeviceModel, tell: Listener
 ) -> Result:
-    from harness.build import build
+    from harness.build import build, faster, streams
 
     board = boards.load(bench.board)
-    firmware = build(model, board)
+    if job.speed:
+        streaming = streams(model, board)
+        model = faster(model, board, streaming=streaming)
+        firmware = build(model, board, streaming=streaming)
+    else:
+        firmware = build(model, board)
     tell(Event(Kind.BUILT, place, job.name, note=f"{firmware.flash_total} bytes"))
     X, y = data.X_test[: bench.samples], data.y_test[: bench.samples]
     checks = Checks.named(bench.check_scores, len(X))
@@ -178,6 +183,7 @@ def _result(
         figures,
         measurement.samples,
         stack_peak=facts.stack_peak,
+        clipped=clipped,
         problems=measurement.problems,
     )
     about = {
@@ -188,7 +194,6 @@ def _result(
         "timing": facts.timing,
         "simulator": facts.version,
         "overruns": facts.overruns,
-        "clipped": clipped,
         "resent": measurement.resent,
         "restarts": measurement.restarts,
         "training": {key: model.info[key] for key in sorted(model.info)},

@@ -42,3 +42,15 @@ class ModelFileError(InputError):
 
 class BudgetError(InputError):
     """A byte budget that no model of the family can meet."""
+
+
+class TooSlow(BudgetError):
+    """A time that no model of the family can meet on a board."""
+
+    def __init__(self, predicted_ms: float, limit_ms: float, board: str) -> None:
+        super().__init__(
+            f"The fastest model that was found takes {predicted_ms:.3g} ms on the {board}, "
+            f"more than {limit_ms:g} ms.",
+            "Allow more time, or fewer bytes.",
+        )
+        self.predicted_ms = predicted_ms

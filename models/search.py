@@ -7,6 +7,7 @@ gives the same model on every machine.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from models.device import Array, DeviceModel
-from models.errors import BudgetError, InputError
+from models.errors import BudgetError, InputError, TooSlow
+from models.timelimit import MARGIN, TimeLimit, fastest
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,28 @@ class Judged:
     accuracy: float
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """What candidates must keep to."""
+
+    budget: int
+    limit: TimeLimit | None = None
+    slow: list[TooSlow] = dataclasses.field(default_factory=list)
+    """What was found too slow, for the error that says so."""
+
+    def verdict(self, model: DeviceModel, X: Array) -> str:
+        """Why this model is out, or nothing; X are samples to predict its time by."""
+        if model.flash_bytes > self.budget:
+            return "too large"
+        try:
+            if self.limit is not None:
+                self.limit.check(model, X, margin=MARGIN)
+        except TooSlow as error:
+            self.slow.append(error)
+            return "too slow"
+        return ""
+
+
 SMALL = 5000
 """Fewer training samples than these are split several times, since each part says little."""
 TRAIN_SHARE = 0.75
@@ -81,12 +105,12 @@ def best_candidate(
     X: Array,
     y: Array,
     *,
-    budget: int,
+    bounds: Bounds,
     effort: Effort,
     seed: int,
     progress: Callable[[str], None] | None = None,
 ) -> Judged:
-    """The candidate of highest accuracy as an integer model within the budget.
+    """The candidate of highest accuracy as an integer model within the bounds.
 
     Candidates come best guess first. Where several splits show how uncertain the accuracies are, an earlier
     candidate is taken unless the best one is better by more than a standard error.
@@ -98,19 +122,27 @@ def best_candidate(
     # Small data are cheap to learn in full, and how long is good for them is a question of its own.
     share = effort.first_share if len(X) >= SMALL else 1.0
     short = [_with_epochs(p, share * again) for p in field]
-    judged = _judge(fit, short, X, y, splits=splits[:1], budget=budget, progress=progress)
+    judged = _judge(fit, short, X, y, splits=splits[:1], bounds=bounds, progress=progress)
     ranked = sorted(range(len(field)), key=lambda i: -judged[i][0])
     if judged[ranked[0]][0] < 0:
-        raise BudgetError(
-            f"No model of this family fits into {budget} bytes for these data.", "Allow more bytes."
-        )
+        raise _nothing(bounds)
     finalists = [field[i] for i in sorted(ranked[: effort.finalists])]
     if len(finalists) == 1:
         return Judged(finalists[0], judged[ranked[0]][0])
     longer = [_with_epochs(p, again) for p in finalists]
-    final = _judge(fit, longer, X, y, splits=splits, budget=budget, progress=progress)
+    final = _judge(fit, longer, X, y, splits=splits, bounds=bounds, progress=progress)
     chosen = _first_as_good(final)
+    if final[chosen][0] < 0 and bounds.slow:
+        raise _nothing(bounds)
     return Judged(finalists[chosen], float(np.mean(final[chosen])))
+
+
+def _nothing(bounds: Bounds) -> BudgetError:
+    if bounds.slow:
+        return fastest(bounds.slow)
+    return BudgetError(
+        f"No model of this family fits into {bounds.budget} bytes for these data.", "Allow more bytes."
+    )
 
 
 def _first_as_good(results: Sequence[Sequence[float]]) -> int:
@@ -144,27 +176,29 @@ def _judge(
     y: Array,
     *,
     splits: Sequence[Split],
-    budget: int,
+    bounds: Bounds,
     progress: Callable[[str], None] | None,
 ) -> list[list[float]]:
-    """Validation accuracies of each, one a split; a single -1 for what does not fit into the budget."""
+    """Validation accuracies of each, one a split; a single -1 for what is out of bounds."""
     results: list[list[float]] = []
     for number, params in enumerate(field, 1):
         found = []
+        out = ""
         for train, valid in splits:
             try:
                 estimator = fit(params, X[train], y[train])
                 device = device_of(estimator)
             except BudgetError:
-                found = [-1.0]
-                break
-            if device is not None and device.flash_bytes > budget:
+                out = "too large"
+            else:
+                out = "" if device is None else bounds.verdict(device, X[valid])
+            if out:
                 found = [-1.0]
                 break
             found.append(accuracy(estimator, X[valid], y[valid]))
         results.append(found)
         if progress:
-            verdict = "too large" if found[0] < 0 else f"{np.mean(found):.2%}"
+            verdict = out or f"{np.mean(found):.2%}"
             progress(f"candidate {number}/{len(field)}: {verdict} {_brief(params)}")
     return results
 

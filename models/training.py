@@ -9,7 +9,7 @@ import dataclasses
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -21,6 +21,7 @@ from models import registry, search
 from models.datasets import Dataset
 from models.device import Array, DeviceModel
 from models.errors import BudgetError, DatasetError, InputError
+from models.timelimit import TimeLimit, promising
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,17 @@ def train(
     budget: int,
     seed: int = 0,
     effort: str = "normal",
+    params: Mapping[str, Any] | None = None,
+    limit: TimeLimit | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Trained:
-    """Search the family's shape within `budget` bytes on validation data, then train on all training data."""
+    """Search the family's shape within `budget` bytes on validation data, then train on all training data.
+
+    params: parameters of the estimator that are given instead of searched.
+    limit: how long a prediction of the integer model may take.
+    """
+    fixed = dict(params or {})
+    check_params(model, fixed)
     work = search.effort_named(effort)
     if data.multilabel:
         raise DatasetError(
@@ -63,7 +72,9 @@ def train(
     began = time.perf_counter()
     kind = registry.estimator(model)
     task = search.Task(len(data.X_train), data.n_features, data.n_classes, data.image)
-    proposals = registry.candidates(model)(task, budget, effort)
+
+    def propose(size: int) -> list[dict[str, Any]]:
+        return _with_fixed(registry.candidates(model)(task, size, effort), fixed)
 
     def fit(params: Mapping[str, Any], X: Array, y: Array) -> Any:
         estimator = kind(**params)
@@ -72,10 +83,25 @@ def train(
         with interruptible():
             return estimator.fit(X, y)
 
+    if limit is None:
+        proposals: Sequence[Mapping[str, Any]] = propose(budget)
+    elif not hasattr(kind, "to_device"):
+        raise InputError(f"{model} runs on the host only.", "Train it without a time limit.")
+    else:
+        proposals = promising(
+            limit, propose, fit, data.X_train, data.y_train, budget=budget, wanted=work.candidates
+        )
     if not proposals:
         raise BudgetError(f"No {model} for {data.name} fits into {budget} bytes.", "Allow more bytes.")
     chosen = search.best_candidate(
-        fit, proposals, data.X_train, data.y_train, budget=budget, effort=work, seed=seed, progress=progress
+        fit,
+        proposals,
+        data.X_train,
+        data.y_train,
+        bounds=search.Bounds(budget, limit),
+        effort=work,
+        seed=seed,
+        progress=progress,
     )
     if progress:
         progress("training on all training data")
@@ -87,6 +113,9 @@ def train(
             f"{model} takes {device.flash_bytes} bytes after the last training, more than {budget}.",
             "Allow more bytes.",
         )
+    timing = {}
+    if device is not None and limit is not None:
+        timing = {"max_ms": limit.ms, "predicted_ms": limit.check(device, data.X_train)}
     report = {
         "model": model,
         "dataset": data.name,
@@ -99,8 +128,29 @@ def train(
         "paper_kB": device.paper_bytes / 1024 if device is not None else None,
         "fit_seconds": seconds,
         "params": {key: _plain(value) for key, value in chosen.params.items()},
+        **timing,
     }
     return Trained(estimator, report)
+
+
+def check_params(model: str, params: Mapping[str, Any]) -> None:
+    """Raise InputError for a parameter that the model's estimator does not have."""
+    known = registry.estimator(model)().get_params() if params else {}
+    for name in params:
+        if name not in known:
+            raise InputError(f"{model} has no parameter {name!r}.", f"Known: {', '.join(sorted(known))}.")
+
+
+def _with_fixed(proposals: list[dict[str, Any]], fixed: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The proposals with these parameters set, each once; what is given stands even if none is proposed."""
+    if not fixed:
+        return proposals
+    found: list[dict[str, Any]] = []
+    for proposal in proposals or [{}]:
+        changed = {**proposal, **fixed}
+        if changed not in found:
+            found.append(changed)
+    return found
 
 
 @contextmanager

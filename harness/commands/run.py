@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,9 @@ def command(
         str | None, typer.Option(metavar="PORT", help="Of a real board.  [default: that of the only one]")
     ] = None,
     sim: Annotated[bool, typer.Option("--sim", help="Simulate the board.")] = False,
+    speed: Annotated[
+        bool, typer.Option("--speed", help="Lay weights out for the fewest cycles, not the fewest bytes.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Take up a run that was stopped.")] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to.  [default: results/SUITE-BOARD-TIME]")
@@ -42,6 +46,8 @@ def command(
 
     kind = boards.load(board)
     chosen = suites.load(suite)
+    if speed:
+        chosen = replace(chosen, speed=True)
     if sim and port is not None:
         raise InputError("--sim and --port exclude each other.", "Give one of the two.")
     where = None if sim else port or ports.only(kind)
@@ -60,7 +66,8 @@ def command(
             )
     except KeyboardInterrupt:
         place = "--sim" if sim else f"--port {where}"
-        line = f"kilobench run {suite} --board {board} {place} --out {folder} --resume"
+        options = f"{place}{' --speed' if speed else ''} --out {folder} --resume"
+        line = f"kilobench run {suite} --board {board} {options}"
         sys.stderr.write(f"\nWhat was measured is kept; continue with {line}\n")
         raise
     made = make(folder)

@@ -45,6 +45,14 @@ def command(
     ] = "2kB",
     seed: Annotated[int, typer.Option(min=0, help="Of everything random in the training.")] = 0,
     effort: Annotated[Effort, typer.Option(help="How long to look for the best shape.")] = Effort.normal,
+    max_ms: Annotated[
+        float | None,
+        typer.Option(metavar="MS", help="Milliseconds that a prediction may take on --board."),
+    ] = None,
+    board: Annotated[str, typer.Option(help="Where --max-ms holds.")] = "uno",
+    speed: Annotated[
+        bool, typer.Option("--speed", help="Reckon --max-ms with weights laid out as `build --speed` does.")
+    ] = False,
     numbers: Annotated[Numbers, typer.Option(help="Arithmetic of the firmware.")] = Numbers.int8,
     out: Annotated[
         Path | None,
@@ -53,6 +61,7 @@ def command(
     as_json: show.Json = False,
 ) -> None:
     """Train MODEL on DATASET within a byte budget."""
+    from harness import boards, timing
     from models import budget as budgets
     from models import datasets, modelfile, registry, training
     from models.errors import InputError, UnknownName
@@ -60,13 +69,16 @@ def command(
     size = budgets.parse(budget)
     if model not in registry.names():
         raise UnknownName("model", model, registry.names())
+    if max_ms is not None and max_ms <= 0:
+        raise InputError(f"--max-ms {max_ms:g} leaves no time.", "Give milliseconds above zero.")
+    limit = None if max_ms is None else timing.limit(boards.load(board), max_ms, speed=speed)
     samples = datasets.load(_name_of(dataset, data, test, target))
     path = out or Path(f"{model}-{samples.name}-{budgets.show(size)}.kb")
     if not path.parent.is_dir():
         raise InputError(f"There is no folder {path.parent}.", "Make it, or name another file with --out.")
     with show.working(f"training {model} on {samples.name}", quiet=as_json) as progress:
         trained = training.train(
-            model, samples, budget=size, seed=seed, effort=effort.value, progress=progress
+            model, samples, budget=size, seed=seed, effort=effort.value, limit=limit, progress=progress
         )
         device = trained.device(numbers.value)
     modelfile.save(device, path)
@@ -86,6 +98,11 @@ def command(
                 f"{_percent(facts['test_accuracy'])} test, {_percent(facts['val_accuracy'])} validation",
             ),
             ("flash", f"{show.bytes_text(facts['flash_bytes'])} of {show.bytes_text(size)}"),
+            *(
+                [("time", f"{facts['predicted_ms']:.3g} ms of {max_ms:g} ms, predicted for {limit.board}")]
+                if limit is not None
+                else []
+            ),
             ("papers' size", f"{facts['paper_kB']:.2f} kB"),
             ("training", f"{facts['fit_seconds']:.1f} s"),
             ("shape", ", ".join(f"{key} {value}" for key, value in facts["params"].items())),

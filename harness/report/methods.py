@@ -110,7 +110,7 @@ def _samples(run: Run) -> str:
 
 
 def _training(about: Mapping[str, Any]) -> str:
-    effort = _table(about, "definition").get("effort")
+    effort = ", ".join(map(str, about.get("efforts") or [])) or _table(about, "definition").get("effort")
     seeds = about.get("seeds")
     told = [
         f"effort {effort}" if effort else "",

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import itemgetter
@@ -16,6 +18,7 @@ from harness.boards import Board
 from harness.boards import load as load_board
 from harness.errors import KilobenchError, RunFolderError
 from harness.jobs import KEY_COLUMNS
+from harness.report import naming, published
 from harness.stats import fraction_interval
 from harness.store import SAMPLE_COLUMNS, SCHEMA
 from models import budget
@@ -46,6 +49,8 @@ Key = tuple[str, ...]
 Outcomes = bytearray
 """What became of each sample of a job, by its number: 0 not there, 1 wrong, 2 right."""
 WRONG, RIGHT = 1, 2
+Confusion = Counter[tuple[str, str]]
+"""How many samples of each label got which class."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +63,21 @@ class Row:
     model: str
     numbers: str
     budget: int | None
+    seed: int | None
+    speed: str
+    """Whether weights are laid out for the fewest cycles: yes or no."""
+    max_ms: str
+    """What the training had to keep to; empty if nothing."""
+    shape: str
+    """Parameters that were given, not searched."""
     flash_model: int | None
     flash_total: int | None
     ram_static: int | None
     stack_peak: int | None
     paper_kB: float | None
     n_samples: int | None
+    clipped: int | None
+    """Features of the test set beyond the range that the model was quantized for."""
     accuracy: float | None
     """Of 1, as is agreement."""
     agreement: float | None
@@ -80,6 +94,11 @@ class Row:
     def key(self) -> Key:
         values = (getattr(self, column) for column in KEY_COLUMNS)
         return tuple("" if value is None else str(value) for value in values)
+
+    @property
+    def anchor(self) -> str:
+        """The row's place in a page."""
+        return f"job-{zlib.crc32(' '.join(self.key).encode()):08x}"
 
     @property
     def ok(self) -> bool:
@@ -117,6 +136,8 @@ class Row:
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
+SINCE_SCHEMA_2 = {"seed": "0", "speed": "no", "max_ms": "", "shape": "", "clipped": ""}
+"""Columns that older runs lack, and what holds for those."""
 PARSERS = {"int | None": int, "float | None": float}
 
 
@@ -130,15 +151,14 @@ class Panel:
     limits: Board | None
     """The board type, unless it is one that this version does not know."""
 
+    @property
+    def is_published_chip(self) -> bool:
+        """Whether the papers' times and energies are of the same chip."""
+        return self.limits is not None and self.limits.mcu == published.MCU
+
     def labels(self) -> list[str]:
-        """A name for each row; its budget is added where one model has several, and † where it failed."""
-        titles = [row.title for row in self.rows]
-        return [
-            row.title
-            + (f" ≤{row.size}" if titles.count(row.title) > 1 and row.budget else "")
-            + ("" if row.ok else " †")
-            for row in self.rows
-        ]
+        """A name for each row that tells it from the others."""
+        return naming.apart(self.rows)
 
 
 @dataclass(frozen=True)
@@ -152,6 +172,7 @@ class Run:
     notes: tuple[str, ...]
     """Sentences about what is not as it should be, for the reader of the report."""
     outcomes: Mapping[Key, Outcomes] = field(default_factory=dict)
+    confusions: Mapping[Key, Confusion] = field(default_factory=dict)
 
     @property
     def measured(self) -> list[Row]:
@@ -193,8 +214,8 @@ def read(folder: Path) -> Run:
         )
     if "finished" not in about:
         notes.append("The run is not complete; `kilobench run … --resume` takes it up again.")
-    outcomes = _outcomes(folder / "samples.csv", notes)
-    return Run(folder, about, rows, (*notes, *_retrace(rows, outcomes)), outcomes)
+    outcomes, confusions = _samples(folder / "samples.csv", notes)
+    return Run(folder, about, rows, (*notes, *_retrace(rows, outcomes)), outcomes, confusions)
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -204,7 +225,7 @@ def _about(path: Path) -> dict[str, Any]:
         raise RunFolderError(f"{path} cannot be read: {error}.", "Run the suite again.") from error
     if not isinstance(about, dict):
         raise RunFolderError(f"{path} is not a run's description.", "Run the suite again.")
-    if about.get("schema") != SCHEMA:
+    if about.get("schema") not in (1, SCHEMA):
         raise RunFolderError(
             f"{path} is of schema {about.get('schema')!r}, and this version of kilobench knows {SCHEMA}.",
             "Report it with the version that made it, or run the suite again.",
@@ -212,15 +233,18 @@ def _about(path: Path) -> dict[str, Any]:
     return about
 
 
-def _outcomes(path: Path, notes: list[str]) -> dict[Key, Outcomes]:
+def _samples(path: Path, notes: list[str]) -> tuple[dict[Key, Outcomes], dict[Key, Confusion]]:
+    """What became of every sample, and the confusion of every job."""
+    outcomes: dict[Key, Outcomes] = {}
+    confusions: dict[Key, Confusion] = {}
     if not path.is_file():
         notes.append("samples.csv is missing, so that the figures cannot be traced back to samples.")
-        return {}
+        return outcomes, confusions
     key_of = itemgetter(*(SAMPLE_COLUMNS.index(column) for column in KEY_COLUMNS))
     number_of, label_of, class_of = map(SAMPLE_COLUMNS.index, ("sample", "label", "device_class"))
-    outcomes: dict[Key, Outcomes] = {}
     for line in _lines(path, SAMPLE_COLUMNS, notes):
-        found = outcomes.setdefault(key_of(line), bytearray())
+        key = key_of(line)
+        found = outcomes.setdefault(key, bytearray())
         try:
             number = int(line[number_of])
         except ValueError as error:
@@ -230,7 +254,8 @@ def _outcomes(path: Path, notes: list[str]) -> dict[Key, Outcomes]:
         if number >= len(found):
             found.extend(bytes(number + 1 - len(found)))
         found[number] = RIGHT if line[label_of] == line[class_of] else WRONG
-    return outcomes
+        confusions.setdefault(key, Counter())[line[label_of], line[class_of]] += 1
+    return outcomes, confusions
 
 
 def _retrace(rows: Sequence[Row], outcomes: Mapping[Key, Outcomes]) -> list[str]:
@@ -249,7 +274,10 @@ def _retrace(rows: Sequence[Row], outcomes: Mapping[Key, Outcomes]) -> list[str]
 
 
 def _lines(path: Path, columns: tuple[str, ...], notes: list[str]) -> Iterator[list[str]]:
-    """The whole lines of a CSV with exactly these columns. A torn last one is left out, and noted."""
+    """The whole lines of a CSV with exactly these columns, or with those of older runs, which are completed.
+
+    A torn last line is left out, and noted.
+    """
     try:
         text = path.read_text(encoding="utf8")
     except (OSError, UnicodeDecodeError) as error:
@@ -261,17 +289,20 @@ def _lines(path: Path, columns: tuple[str, ...], notes: list[str]) -> Iterator[l
             "`kilobench run … --resume` measures it again."
         )
     lines = list(csv.reader(io.StringIO(whole + newline)))
-    if not lines or tuple(lines[0]) != columns:
+    older = tuple(column for column in columns if column not in SINCE_SCHEMA_2)
+    header = tuple(lines[0]) if lines else ()
+    if header not in (columns, older):
         raise RunFolderError(
             f"{path} does not begin with the columns of a run.", f"It should begin with {','.join(columns)}."
         )
     for number, cells in enumerate(lines[1:], start=2):
-        if len(cells) != len(columns):
+        if len(cells) != len(header):
             raise RunFolderError(
-                f"{path}, line {number}: {len(cells)} columns instead of {len(columns)}.",
+                f"{path}, line {number}: {len(cells)} columns instead of {len(header)}.",
                 "Run the suite again.",
             )
-        yield cells
+        known = {**SINCE_SCHEMA_2, **dict(zip(header, cells, strict=True))}
+        yield cells if header == columns else [known[column] for column in columns]
 
 
 def _row(cells: dict[str, str], folder: Path) -> Row:

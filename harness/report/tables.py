@@ -61,7 +61,8 @@ MODEL = Column("model", "B", lambda row: row.flash_model, numbers.count, -1)
 FLASH = Column("flash", "B", lambda row: row.flash_total, numbers.count, -1)
 RAM = Column("RAM", "B", lambda row: row.ram, numbers.count, -1)
 PAPER = Column("papers’ size", "kB", lambda row: row.paper_kB, lambda value: f"{value:.2f}", -1)
-COLUMNS = (ACCURACY, TIME, CYCLES, ENERGY, MODEL, FLASH, RAM, PAPER, AGREEMENT)
+CLIPPED = Column("clipped", "features", lambda row: row.clipped, numbers.count)
+COLUMNS = (ACCURACY, TIME, CYCLES, ENERGY, MODEL, FLASH, RAM, PAPER, AGREEMENT, CLIPPED)
 NARROW = (ACCURACY, TIME, ENERGY, MODEL, FLASH, RAM)
 """What a terminal of 80 columns has room for; agreement joins them where it is not perfect."""
 
@@ -146,11 +147,16 @@ CSV_COLUMNS = (
     "model",
     "numbers",
     "budget_B",
+    "seed",
+    "speed",
+    "max_ms",
+    "shape",
     "accuracy_pct",
     "accuracy_low_pct",
     "accuracy_high_pct",
     "agreement_pct",
     "samples",
+    "clipped",
     "time_ms",
     "cycles_median",
     "energy_uJ",
@@ -174,8 +180,10 @@ def comma_separated(run: Run) -> str:
         writer.writerow(
             [
                 *(row.board, row.target, row.dataset, row.model, row.numbers, row.budget),
+                *(row.seed, row.speed, row.max_ms, row.shape),
                 *(_hundredfold(value) for value in (row.accuracy, low, high, row.agreement)),
-                *(row.n_samples, _plain(row.ms), _plain(row.cycles_median), _plain(row.energy_uJ)),
+                *(row.n_samples, row.clipped),
+                *(_plain(value) for value in (row.ms, row.cycles_median, row.energy_uJ)),
                 row.energy_kind,
                 *(row.flash_model, row.flash_total, row.ram, row.paper_kB, row.status, row.reason),
             ]

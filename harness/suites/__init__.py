@@ -1,7 +1,7 @@
 """Suites: what is to be measured, as data. One TOML file each beside this module, or a user's own.
 
-A suite is every combination of its datasets, models, budgets and number formats, in that order; the board is
-chosen when it is run.
+A suite is every combination of its datasets, models, budgets and number formats, in that order, then its rows
+one by one, as far as they are for the board; the board is chosen when it is run.
 """
 
 from __future__ import annotations
@@ -13,45 +13,50 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from harness.errors import InputError, KilobenchError, UnknownName
+from harness.errors import InputError, UnknownName
 from harness.jobs import Job
-from models import budget
-from models.device import WIRE_TYPES
+from harness.suites import values
+from harness.suites.rows import SuiteRow
 
-CHECKS = ("some", "all", "none")
+PRODUCT = ("datasets", "models", "numbers", "budgets")
+"""Keys of a suite that is combinations; it has all of them or none."""
 
 
 @dataclass(frozen=True)
 class Suite:
     name: str
     title: str
-    datasets: tuple[str, ...]
-    models: tuple[str, ...]
-    numbers: tuple[str, ...]
-    budgets: tuple[int, ...]
+    datasets: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    budgets: tuple[int, ...] = ()
     """Bytes; written in the file as text, such as "2kB"."""
     effort: str = "normal"
     seed: int = 0
+    speed: bool = False
+    """Every row in the layout of the fewest cycles that the board has flash for."""
     samples: int | None = None
     """Only the first so many samples of each test set; all of them if None."""
     check_scores: str = "some"
     """Whether scores are compared with the host's, beside the class: some (the first 16), all or none."""
+    rows: tuple[SuiteRow, ...] = ()
 
     def jobs(self, board: str) -> list[Job]:
-        """Every measurement of the suite, in the order of its rows."""
+        """Every measurement of the suite on this board, in the order of its rows."""
         combinations = product(self.datasets, self.models, self.budgets, self.numbers)
-        return [
-            Job(board, dataset, model, numbers, size, self.seed, self.effort)
+        jobs = [
+            Job(board, dataset, model, numbers, size, self.seed, self.effort, self.speed)
             for dataset, model, size, numbers in combinations
         ]
+        for row in self.rows:
+            jobs += row.jobs(board, effort=self.effort, seed=self.seed, speed=self.speed)
+        return jobs
 
     def definition(self) -> dict[str, Any]:
         """As run.json keeps it, to tell whether a run that is continued is the same."""
-        return {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in dataclasses.asdict(self).items()
-            if key != "title"
-        }
+        about = dataclasses.asdict(self)
+        del about["title"]
+        return {key: values.listed(value) for key, value in about.items()}
 
 
 def folder() -> Path:
@@ -81,53 +86,53 @@ def read(path: Path) -> Suite:
             f"There is no suite file {path}.", f"Name a file, or one of {', '.join(names())}."
         ) from error
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise _wrong(path, str(error)) from error
-    fields = {field.name: field for field in dataclasses.fields(Suite) if field.name != "name"}
-    for key in sorted(set(table) - set(fields)):
-        raise _wrong(path, f"unknown key {key!r}", f"Known: {', '.join(sorted(fields))}.")
-    for key, field in fields.items():
-        if key not in table and field.default is dataclasses.MISSING:
-            raise _wrong(path, f"key {key!r} is missing")
-    values = {key: _value(path, key, value) for key, value in table.items()}
-    return Suite(name=path.stem, **values)
+        raise values.wrong(path, str(error)) from error
+    rows = table.pop("row", [])
+    known = {field.name for field in dataclasses.fields(Suite)} - {"name", "rows"}
+    values.check_keys(path, table, known | {"row"}, needed=("title",) if rows else ("title", *PRODUCT))
+    given = [key for key in PRODUCT if key in table]
+    if given and len(given) < len(PRODUCT):
+        missing = next(key for key in PRODUCT if key not in table)
+        raise values.wrong(path, f"key {missing!r} is missing beside {given[0]!r}")
+    suite = Suite(
+        name=path.stem,
+        **{key: _value(path, key, value) for key, value in table.items()},
+        rows=_rows(path, rows),
+    )
+    _check_apart(path, suite)
+    return suite
+
+
+def _rows(path: Path, tables: Any) -> tuple[SuiteRow, ...]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise values.wrong(path, "rows are not tables", "Begin each with [[row]].")
+    return tuple(
+        SuiteRow.read(f"{path}, row {number}", table) for number, table in enumerate(tables, start=1)
+    )
+
+
+def _check_apart(path: Path, suite: Suite) -> None:
+    """Two jobs of one name would be one line in a run."""
+    for board in {board for row in suite.rows for board in row.boards} or {"uno"}:
+        seen: set[tuple[str, ...]] = set()
+        for job in suite.jobs(board):
+            if job.key in seen:
+                raise values.wrong(
+                    path, f"{job.name} is there twice", "Leave one out, or tell them apart by their seeds."
+                )
+            seen.add(job.key)
 
 
 def _value(path: Path, key: str, value: Any) -> Any:
-    if key in ("datasets", "models", "numbers", "budgets"):
-        if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-            raise _wrong(path, f"key {key!r} must be a list of one or more strings")
-        for item in value:
-            if value.count(item) > 1:
-                raise _wrong(path, f"key {key!r} names {item!r} twice")
+    if key in PRODUCT:
+        texts = values.strings(path, key, value)
         if key == "budgets":
-            return tuple(_budget(path, item) for item in value)
-        if key == "numbers":
-            for item in value:
-                _one_of(path, key, item, tuple(WIRE_TYPES))
-        return tuple(value)
+            return tuple(values.size(path, text) for text in texts)
+        return values.number_formats(path, key, texts) if key == "numbers" else texts
     if key in ("title", "effort"):
-        if not isinstance(value, str):
-            raise _wrong(path, f"key {key!r} must be a string")
-    elif key == "check_scores":
-        _one_of(path, key, value, CHECKS)
-    elif type(value) is not int or value < (1 if key == "samples" else 0):
-        raise _wrong(path, f"key {key!r} is {value!r} and must be a whole number")
-    return value
-
-
-def _budget(path: Path, text: str) -> int:
-    try:
-        return budget.parse(text)
-    except KilobenchError as error:
-        raise _wrong(path, error.problem.rstrip("."), error.remedy) from error
-
-
-def _one_of(path: Path, key: str, value: Any, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise _wrong(path, f"key {key!r} is {value!r}", f"It must be one of {', '.join(known)}.")
-
-
-def _wrong(
-    path: Path, problem: str, remedy: str = "Compare it with harness/suites/quick.toml."
-) -> InputError:
-    return InputError(f"{path}: {problem}.", remedy)
+        return values.string(path, key, value)
+    if key == "check_scores":
+        return values.one_of(path, key, value, ("some", "all", "none"))
+    if key == "speed":
+        return values.switch(path, key, value)
+    return values.whole(path, key, value, least=1 if key == "samples" else 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,8 +63,43 @@ def test_a_line_with_a_missing_column_is_named(folder: Path) -> None:
     lines = path.read_text().splitlines()
     lines[3] = lines[3].partition(",")[2]
     path.write_text("\n".join(lines) + "\n")
-    with pytest.raises(RunFolderError, match="line 4: 21 columns instead of 22"):
+    with pytest.raises(RunFolderError, match="line 4: 26 columns instead of 27"):
         rundata.read(folder)
+
+
+def test_a_run_of_schema_1_still_opens(folder: Path) -> None:
+    whole = rundata.read(folder).rows
+    about = folder / "run.json"
+    about.write_text(about.read_text().replace('"schema": 2', '"schema": 1'))
+    for name in ("rows.csv", "samples.csv"):
+        with (folder / name).open(newline="") as file:
+            lines = list(csv.DictReader(file))
+        with (folder / name).open("w", newline="") as file:
+            columns = [column for column in lines[0] if column not in rundata.SINCE_SCHEMA_2]
+            writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(lines)
+    run = rundata.read(folder)
+    assert run.notes == ()
+    assert run.rows == tuple(replace(row, clipped=None) for row in whole)
+
+
+def test_rows_of_one_model_are_told_apart_by_what_differs(tmp_path: Path) -> None:
+    lines = [
+        fixture.row("digits", "protonn", "int8"),
+        fixture.row("digits", "protonn", "int8", speed="yes"),
+        fixture.row("digits", "protonn", "int8", budget=1024, seed=0),
+        fixture.row("digits", "protonn", "int8", budget=1024, seed=1),
+        fixture.row("digits", "linear", "int8", max_ms="0.9", seed=4),
+    ]
+    panel = rundata.read(fixture.write(tmp_path, lines)).panels()[0]
+    assert panel.labels() == [
+        "ProtoNN int8 ≤2 kB",
+        "ProtoNN int8 ≤2 kB speed",
+        "ProtoNN int8 ≤1 kB seed 0",
+        "ProtoNN int8 ≤1 kB seed 1",
+        "Linear int8",
+    ]
 
 
 def test_another_files_columns_are_refused(folder: Path) -> None:

@@ -67,8 +67,9 @@ def whole(tmp_path: Path) -> Path:
 def test_the_columns_are_those_the_report_reads() -> None:
     assert ROW_COLUMNS == rundata.COLUMNS
     assert ",".join(ROW_COLUMNS) == (
-        "board,target,dataset,model,numbers,budget,flash_model,flash_total,ram_static,stack_peak,paper_kB,"
-        "n_samples,accuracy,agreement,cycles_median,cycles_min,cycles_max,ms,energy_uJ,energy_kind,status,reason"
+        "board,target,dataset,model,numbers,budget,seed,speed,max_ms,shape,"
+        "flash_model,flash_total,ram_static,stack_peak,paper_kB,"
+        "n_samples,clipped,accuracy,agreement,cycles_median,cycles_min,cycles_max,ms,energy_uJ,energy_kind,status,reason"
     )
 
 
@@ -82,7 +83,7 @@ def test_a_run_in_three_files(tmp_path: Path) -> None:
     assert len(lines) == 15
     assert lines[6] | {"model": "linear", "sample": "1", "cycles": "1001"} == lines[6]
     about = json.loads((folder / "run.json").read_text())
-    assert about["schema"] == 1
+    assert about["schema"] == 2
     assert about["compiler"] == "gcc 1.2"
     assert about["jobs"][JOBS[2].name]["flags"] == "-O2"
     assert about["started"] <= about["finished"]

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness import suites
 from harness.errors import InputError, UnknownName
-from models import datasets, registry, search
+from harness.jobs import KEY_COLUMNS
+from models import datasets, registry, search, training
 
 VALID = """
 title = "mine"
@@ -14,6 +17,30 @@ datasets = ["digits"]
 models = ["linear", "protonn"]
 numbers = ["int8"]
 budgets = ["512B", "2kB"]
+"""
+
+
+ROWS = """
+title = "mine"
+seed = 7
+
+[[row]]
+dataset = "digits"
+model = "forest"
+budget = "31kB"
+numbers = "int16"
+params = { n_trees = 31, max_leaves = 64 }
+
+[[row]]
+dataset = "usps-2"
+model = "protonn"
+budget = "2kB"
+numbers = ["int8", "float32"]
+seeds = [0, 1]
+boards = ["uno", "nano"]
+speed = true
+max_ms = 0.9
+effort = "fast"
 """
 
 
@@ -41,10 +68,12 @@ def test_quick_is_what_it_says() -> None:
 
 @pytest.mark.parametrize("name", suites.names())
 def test_every_suite_names_only_what_there_is(name: str) -> None:
-    suite = suites.load(name)
-    assert set(suite.datasets) <= set(datasets.names())
-    assert set(suite.models) <= set(registry.names())
-    search.effort_named(suite.effort)
+    jobs = suites.load(name).jobs("uno")
+    assert {job.dataset for job in jobs} <= set(datasets.names())
+    assert {job.model for job in jobs} <= set(registry.names())
+    for job in jobs:
+        search.effort_named(job.effort)
+        training.check_params(job.model, dict(job.params))
 
 
 def test_an_unknown_suite_suggests_the_nearest() -> None:
@@ -60,6 +89,97 @@ def test_a_users_own_file(tmp_path: Path) -> None:
     assert len(jobs) == 4
     assert {job.board for job in jobs} == {"mega2560"}
     assert len({job.key for job in jobs}) == 4
+
+
+def test_rows_say_what_is_special_about_them(tmp_path: Path) -> None:
+    suite = suites.read(write(tmp_path, ROWS))
+    forest, *protonn = suite.jobs("uno")
+    assert forest.params == (("max_leaves", 64), ("n_trees", 31))
+    assert (forest.numbers, forest.seed, forest.effort, forest.speed) == ("int16", 7, "normal", False)
+    assert [(job.seed, job.numbers) for job in protonn] == [
+        (0, "int8"),
+        (0, "float32"),
+        (1, "int8"),
+        (1, "float32"),
+    ]
+    assert {(job.speed, job.max_ms, job.effort) for job in protonn} == {(True, 0.9, "fast")}
+    assert protonn[0].recipe == protonn[1].recipe != protonn[2].recipe
+    assert protonn[0].recipe.limit == (0.9, "uno", True)
+    assert len({job.name for job in suite.jobs("uno")}) == 5
+    assert len({job.recipe.name for job in suite.jobs("uno")}) == 3
+    assert dict(zip(KEY_COLUMNS, protonn[3].key, strict=True)) == {
+        "board": "uno",
+        "dataset": "usps-2",
+        "model": "protonn",
+        "numbers": "float32",
+        "budget": "2048",
+        "seed": "1",
+        "speed": "yes",
+        "max_ms": "0.9",
+        "shape": "",
+    }
+
+
+def test_rows_for_other_boards_are_left_out(tmp_path: Path) -> None:
+    suite = suites.read(write(tmp_path, ROWS))
+    assert [job.model for job in suite.jobs("mega2560")] == ["forest"]
+
+
+def test_rows_stand_behind_combinations(tmp_path: Path) -> None:
+    suite = suites.read(write(tmp_path, VALID + ROWS.replace('title = "mine"', "")))
+    assert [job.model for job in suite.jobs("mega2560")] == [
+        "linear",
+        "linear",
+        "protonn",
+        "protonn",
+        "forest",
+    ]
+
+
+def test_a_suite_for_speed_has_every_row_for_speed(tmp_path: Path) -> None:
+    suite = suites.read(write(tmp_path, ROWS + "").with_name("mine.toml"))
+    fast = replace(suite, speed=True)
+    assert all(job.speed for job in fast.jobs("uno"))
+    assert fast.definition() != suite.definition()
+
+
+def test_the_definition_is_what_json_gives_back(tmp_path: Path) -> None:
+    definition = suites.read(write(tmp_path, ROWS)).definition()
+    assert json.loads(json.dumps(definition)) == definition
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('model = "forest"', "", "row 1: key 'model' is missing"),
+        ("speed = true", "sped = true", "row 2: unknown key 'sped'"),
+        ("speed = true", "speed = 1", "row 2: key 'speed' is 1 and must be true or false"),
+        ("max_ms = 0.9", "max_ms = 0", "row 2: key 'max_ms' is 0 and must be a number above zero"),
+        ("max_ms = 0.9", "max_ms = '1'", "row 2: key 'max_ms' is '1'"),
+        ('"nano"', '"nono"', "row 2: key 'boards' is 'nono'"),
+        ("[0, 1]", "[0, 0]", "row 2: key 'seeds' names 0 twice"),
+        ("[0, 1]", "[-1]", "row 2: key 'seeds' is -1"),
+        ("[0, 1]", "0", "row 2: key 'seeds' must be a list"),
+        ("{ n_trees = 31, max_leaves = 64 }", "31", "row 1: key 'params' must be a table"),
+        ('"int16"', '"int17"', "row 1: key 'numbers' is 'int17'"),
+        ('"31kB"', "31", "row 1: key 'budget' must be a string"),
+        ('[[row]]\ndataset = "digits"', '[row]\ndataset = "digits"', "Cannot"),
+        ("seed = 7", "seed = 7\nmodels = ['tree']", "key 'datasets' is missing beside 'models'"),
+        (
+            'numbers = "int16"',
+            'seeds = [3]\nnumbers = ["int8"]\nboards = ["uno"]\n[[row]]\n'
+            'dataset = "digits"\nmodel = "forest"\nbudget = "31kB"\nseeds = [3]',
+            "is there twice",
+        ),
+    ],
+)
+def test_a_wrong_row_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
+    text = ROWS.replace(old, new, 1)
+    assert text != ROWS
+    if "twice" in says and "forest" in new:
+        text = text.replace("params = { n_trees = 31, max_leaves = 64 }", "", 1)
+    with pytest.raises(InputError, match=says):
+        suites.read(write(tmp_path, text))
 
 
 def test_the_definition_changes_with_what_is_measured(tmp_path: Path) -> None:

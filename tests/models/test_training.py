@@ -125,7 +125,7 @@ def judge(candidates: list[dict[str, Any]], effort: str) -> search.Judged:
         candidates,
         y[:, None].astype(float),
         y,
-        budget=100,
+        bounds=search.Bounds(100),
         effort=search.EFFORTS[effort],
         seed=0,
     )

@@ -1,0 +1,94 @@
+"""A row of a suite: one model on one dataset, with whatever is special about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Self
+
+from harness import boards
+from harness.jobs import Job, Params
+from harness.suites import values
+
+
+@dataclass(frozen=True)
+class SuiteRow:
+    """One [[row]] of a suite file: a job for every seed and number format."""
+
+    dataset: str
+    model: str
+    budget: int
+    numbers: tuple[str, ...] = ("int8",)
+    seeds: tuple[int, ...] = ()
+    """The suite's own if none is named."""
+    boards: tuple[str, ...] = ()
+    """The row is for these alone; for every board if none is named."""
+    effort: str | None = None
+    """The suite's own if None."""
+    speed: bool = False
+    max_ms: float | None = None
+    """Train the integer model to take no longer on the board."""
+    params: Params = ()
+    """Parameters of the estimator that are not searched."""
+
+    @classmethod
+    def read(cls, place: str, table: Mapping[str, Any]) -> Self:
+        """The row of a TOML table, every key and value checked."""
+        values.check_keys(place, table, READERS, needed=("dataset", "model", "budget"))
+        return cls(**{key: READERS[key](place, key, value) for key, value in table.items()})
+
+    def jobs(self, board: str, *, effort: str, seed: int, speed: bool) -> list[Job]:
+        """Those on this board; the arguments are the suite's."""
+        if self.boards and board not in self.boards:
+            return []
+        return [
+            Job(
+                board,
+                self.dataset,
+                self.model,
+                numbers,
+                self.budget,
+                seed=own_seed,
+                effort=self.effort or effort,
+                speed=self.speed or speed,
+                max_ms=self.max_ms,
+                params=self.params,
+            )
+            for own_seed, numbers in product(self.seeds or (seed,), self.numbers)
+        ]
+
+
+def _budget(place: str, key: str, value: Any) -> int:
+    return values.size(place, values.string(place, key, value))
+
+
+def _numbers(place: str, key: str, value: Any) -> tuple[str, ...]:
+    texts = (value,) if isinstance(value, str) else values.strings(place, key, value)
+    return values.number_formats(place, key, texts)
+
+
+def _boards(place: str, key: str, value: Any) -> tuple[str, ...]:
+    return tuple(
+        values.one_of(place, key, name, boards.names()) for name in values.strings(place, key, value)
+    )
+
+
+def _params(place: str, key: str, value: Any) -> Params:
+    if not isinstance(value, dict) or not all(isinstance(item, str | int | float) for item in value.values()):
+        raise values.wrong(place, f"key {key!r} must be a table of numbers, texts and switches")
+    return tuple(sorted(value.items()))
+
+
+READERS: dict[str, Callable[[str, str, Any], Any]] = {
+    "dataset": values.string,
+    "model": values.string,
+    "budget": _budget,
+    "numbers": _numbers,
+    "seeds": values.wholes,
+    "boards": _boards,
+    "effort": values.string,
+    "speed": values.switch,
+    "max_ms": values.positive,
+    "params": _params,
+}
