@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from models import encoding, nibbles
+from models import costs, costs_nodes, encoding, nibbles
 from models.arithmetic import INT8_REACH, INT32_MAX, integer_product, ordered_product, round_shift, sum_bytes
 from models.device import CONSTANT_BYTES, Array, DeviceModel, InputScale
 from models.errors import InputError
@@ -182,21 +182,60 @@ class BonsaiInt8(_Bonsai):
             raise InputError(
                 f"w_shift is {self.constants['w_shift']}, but these weights need {narrowing(self.W)}."
             )
-        scale = nibbles.scale_in_sums("gates", self.arrays)
-        half = (1 << int(self.constants["v_shift"])) >> 1
-        sum_bytes("The sum of gate", self.V, scale * UNIT, scale * half)
+        self._node_bytes()
         score = (self.depth + 1) * INT16_MAX * UNIT
         if score > INT32_MAX:
             raise InputError(f"A tree of depth {self.depth} has scores up to {score}, beyond 32 bits.")
 
     def c_sizes(self) -> Mapping[str, int]:
-        return {**super().c_sizes(), "w_sum_bytes": self._projection_bytes()}
+        widths = {"w_sum_bytes": self._projection_bytes(), "node_sum_bytes": self._node_bytes()}
+        return {**super().c_sizes(), **widths}
+
+    def _node_bytes(self) -> int:
+        """How wide the sums of a node must be, 3 or 4 bytes; InputError if 32 bits are too few."""
+        widest = 3
+        for key, matrix, shift in (("W", self.W, "w_shift"), ("V", self.V, "v_shift"), ("T", self.T, "")):
+            if not matrix.size:
+                continue
+            scale = nibbles.scale_in_sums(TREE[key], self.arrays)
+            half = scale * (1 << int(self.constants[shift]) >> 1) if shift else 0
+            widest = max(widest, sum_bytes(f"The sum of {key}'s row", matrix, scale * UNIT, half))
+        return widest
 
     def _projection_bytes(self) -> int:
         """How wide the sums of Z·x must be; InputError if 32 bits are too few."""
         half = 1 << (int(self.constants["z_shift"]) - 1)
         scale = nibbles.scale_in_sums("w", self.arrays)
         return sum_bytes("The sum of projection row", self.Z, scale * INT8_REACH, scale * half)
+
+    def stages(self, *, streaming: bool, encoded: Array | None = None) -> list[costs.Stage]:
+        sizes = self.c_sizes()
+        rows = {
+            name: costs_nodes.Rows(
+                columns=self.dimensions + 1,
+                packed=nibbles.scale_in_sums(name, self.arrays) > 1,
+                sum_bytes=sizes["node_sum_bytes"],
+                shift=self._shift(name, key),
+                flash_bytes=sum(
+                    self.arrays[name + part].nbytes for part in nibbles.layout_of(name, self.arrays).parts
+                ),
+            )
+            for name, key in (("predictors", "w_shift"), ("gates", "v_shift"), ("branches", ""))
+            if self.depth or name != "branches"
+        }
+        both = rows["predictors"], rows["gates"]
+        return [
+            nibbles.projection_stage("w", self.arrays, self.Z.shape, sizes["w_sum_bytes"], streaming),
+            costs_nodes.offset_rounding(self.dimensions, sizes["w_sum_bytes"], self._shift("w", "z_shift")),
+            costs_nodes.gated_scores(self.depth + 1, self.n_scores, both),
+            *([costs_nodes.branching(self.depth, rows["branches"])] if self.depth else []),
+            costs.overhead(120),
+        ]
+
+    def _shift(self, name: str, key: str) -> int:
+        """By how much the kernel shifts a matrix's sums."""
+        scale = nibbles.scale_in_sums(name, self.arrays)
+        return int(self.constants[key]) + scale.bit_length() - 1 if key else 0
 
     def projections(self, encoded: Array) -> npt.NDArray[np.int64]:
         """z' of encoded samples (n, dimensions + 1)."""

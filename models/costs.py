@@ -142,20 +142,30 @@ def _streamed_pairs(gaps: Array, counts: Array, features: int, sum_bytes: int) -
     """All pieces: a row costs something in every piece, and less once nothing is left of it."""
     count_bytes = counts.dtype.itemsize
     pair = {2: 17, 3: 19, 4: 20}[sum_bytes] + 2 + count_bytes
-    lengths = pieces(features, True)
-    ends = np.cumsum(lengths)
-    cycles = (41 + 5 * sum_bytes) * len(counts) + 25 + CALL_SPARSE * (len(lengths) - 1)
+    lengths = len(pieces(features, True))
+    cycles = (41 + 5 * sum_bytes) * len(counts) + 25 + CALL_SPARSE * (lengths - 1) + len(gaps) * pair
+    for opened in open_pieces(columns_of(gaps, counts), counts, features):
+        cycles += opened * (51 + 4 * sum_bytes + 2 * count_bytes) - (12 if opened else 0)
+        cycles += (lengths - opened) * (18 + 3 * count_bytes)
+    return cycles
+
+
+def columns_of(gaps: Array, counts: Array) -> Array:
+    """The column of every stored value of rows of so many, from the gaps that lead to it from column -1."""
     row_of = np.repeat(np.arange(len(counts)), counts)
     column = np.cumsum(gaps.astype(np.int64))
     first = np.concatenate(([0], column))[np.cumsum(counts, dtype=np.int64) - counts]
-    column = column - first[row_of] - 1
-    for row, count in enumerate(counts):
-        last = int(column[row_of == row][-1]) if count else -1
-        ended = int(np.searchsorted(ends, last, side="right")) if count else -1
-        open_pieces, closed = ended + 1, len(lengths) - ended - 1
-        cycles += open_pieces * (51 + 4 * sum_bytes + 2 * count_bytes) - (12 if count else 0)
-        cycles += int(count) * pair + closed * (18 + 3 * count_bytes)
-    return cycles
+    return np.asarray(column - first[row_of] - 1)
+
+
+def open_pieces(columns: Array, counts: Array, features: int) -> list[int]:
+    """In how many pieces of a streamed vector something is left of each row."""
+    ends = np.cumsum(pieces(features, True))
+    last = np.cumsum(counts, dtype=np.int64) - 1
+    return [
+        int(np.searchsorted(ends, columns[at], side="right")) + 1 if count else 0
+        for at, count in zip(last, counts.tolist(), strict=True)
+    ]
 
 
 def rounding(rows: int, sum_bytes: int, shift: int) -> Stage:

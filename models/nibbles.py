@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from models import encoding
+from models import costs, costs_nodes, encoding
 from models.encoding import Layout
 from models.errors import InputError
 from models.inputs import Array
@@ -177,3 +177,17 @@ def _check(matrix: Array) -> Array:
 def scale_in_sums(name: str, arrays: Mapping[str, Array]) -> int:
     """What the kernel multiplies a matrix's sums by: it uses four bits where they lie, above four others."""
     return 16 if layout_of(name, arrays) in LAYOUTS else 1
+
+
+def projection_stage(
+    name: str, arrays: Mapping[str, Array], shape: tuple[int, ...], sum_bytes: int, streaming: bool
+) -> costs.Stage:
+    """What the projection by a matrix of int8 or of four bits takes of an AVR."""
+    layout = layout_of(name, arrays)
+    if layout is Dense4:
+        return costs_nodes.packed_projection(shape[0], shape[1], sum_bytes, streaming)
+    if layout is Rows4:
+        return costs_nodes.nibble_projection(
+            arrays[f"{name}_nibbles"], arrays[f"{name}_counts"], shape[1], sum_bytes, streaming
+        )
+    return encoding.projection_stage(name, arrays, shape, sum_bytes, streaming)

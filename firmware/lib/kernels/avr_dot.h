@@ -54,22 +54,23 @@
     "    rjmp  2b                \n" /* 2 */                    \
     "3:  clr   __zero_reg__      \n" /* mul left a product in r1:r0 */
 
-/* `term` a number of times that is known beforehand, with `words` instructions a term: the first round is
- * entered in its midst when the terms do not fill it, so that none of them is looked at alone. 4 cycles a
- * round of eight, 5 where brne does not reach its begin, and 4 once. */
-#define AVR_FIXED(words, term)                                                \
-    "    ldi   %A[rounds], lo8((%[count] + 7) / 8) \n" /* 1 */                \
-    "    ldi   %B[rounds], hi8((%[count] + 7) / 8) \n" /* 1 */                \
-    "    rjmp  1f + (7 - (%[count] + 7) %% 8) * 2 * " words " \n" /* 2 */     \
-    "1:                          \n" AVR_8(term)                              \
-    "    sbiw  %[rounds], 1      \n" /* 2 */                                  \
-    "    .if   " words " < 8     \n"                                          \
-    "    brne  1b                \n" /* 2 */                                  \
-    "    .else                   \n"                                          \
-    "    breq  2f                \n" /* 1 */                                  \
-    "    rjmp  1b                \n" /* 2 */                                  \
-    "    .endif                  \n"                                          \
+/* `term` a number of times that is known beforehand, with `words` instructions a term and 4 or 8 of them a
+ * round: the first round is entered in its midst when the terms do not fill it, so that none of them is looked
+ * at alone. 4 cycles a round, 5 where brne does not reach its begin, and 4 once. */
+#define AVR_ROUNDS(size, words, term)                                                       \
+    "    ldi   %A[rounds], lo8((%[count] + " #size " - 1) / " #size ") \n" /* 1 */          \
+    "    ldi   %B[rounds], hi8((%[count] + " #size " - 1) / " #size ") \n" /* 1 */          \
+    "    rjmp  1f + (" #size " - 1 - (%[count] + " #size " - 1) %% " #size ") * 2 * " words " \n" /* 2 */ \
+    "1:                          \n" AVR_##size(term)                                       \
+    "    sbiw  %[rounds], 1      \n" /* 2 */                                                \
+    "    .if   " #size " * " words " < 64 \n"                                               \
+    "    brne  1b                \n" /* 2 */                                                \
+    "    .else                   \n"                                                        \
+    "    breq  2f                \n" /* 1 */                                                \
+    "    rjmp  1b                \n" /* 2 */                                                \
+    "    .endif                  \n"                                                        \
     "2:  clr   __zero_reg__      \n" /* 1; mul left a product in r1:r0 */
+#define AVR_FIXED(words, term) AVR_ROUNDS(8, words, term)
 
 /* sum + Σ w[i]·x[i]: 9, 11 or 12 cycles a term with sums of 2, 3 or 4 bytes */
 static inline sum_t dot_i8(sum_t sum, const int8_t *w, const int8_t *x, uint16_t count)

@@ -7,26 +7,19 @@
 
 #include "avr_dot.h"
 
-/* Sums over z: of 520 terms of at most 127·127, or 16·7·127, none leaves 24 bits. */
-#if MODEL_W_ROWS < 520
+#if NODE_SUM_BYTES == 3
 typedef __int24 node_t;
+#define NODE_WORDS "7"
+#define NODE_PACKED_WORDS "17"
 #define NODE_ADD_HIGH "    adc   %C[sum], %[sign]  \n" /* 1 */
 #else
 typedef int32_t node_t;
+#define NODE_WORDS "8"
+#define NODE_PACKED_WORDS "19"
 #define NODE_ADD_HIGH "    adc   %C[sum], %[sign]  \n" /* 1 */ \
                       "    adc   %D[sum], %[sign]  \n" /* 1 */
 #endif
 #define NODE_EXTEND "    sbc   %[sign], %[sign]  \n" /* 1 */
-
-/* `term` as often as the register pair says. Rows of a node are short, so that unrolling them would cost more
- * flash than it saves time; 4 cycles more. */
-#define NODE_LOOP(pair, term)                    \
-    "    sbiw  %[" pair "], 0   \n"              \
-    "    breq  2f               \n"              \
-    "1:                         \n" term         \
-    "    sbiw  %[" pair "], 1   \n" /* 2 */      \
-    "    brne  1b               \n" /* 2 */      \
-    "2:  clr   __zero_reg__     \n" /* mul left a product in r1:r0 */
 
 /* A byte with two weights: 19, 23 or 25 cycles with sums of 2, 3 or 4 bytes. */
 #define AVR_PACKED(extend, add_high)                         \
@@ -64,42 +57,42 @@ static inline sum_t dot_packed(sum_t sum, const uint8_t *row, const int8_t *x, u
     return sum;
 }
 
-/* The same for the short vectors inside of a model, whose sums have a width of their own. Predictors, gates
- * and branches share one copy of it. */
-static __attribute__((noinline, unused)) node_t node_packed(const uint8_t *row, const int8_t *z,
-                                                            uint16_t count)
+/* The same for a row of NODE_COLUMNS inside of a model, whose sums have a width of their own: 23 or 25 cycles
+ * two terms, 5 a round of eight. Predictors, gates and branches share one copy of it. */
+static __attribute__((noinline, unused)) node_t node_packed(const uint8_t *row, const int8_t *z)
 {
     node_t sum = 0;
-    uint16_t bytes = count / 2;
+    uint16_t rounds;
     uint8_t a, b, c, sign;
-    __asm__ volatile(NODE_LOOP("bytes", AVR_PACKED(NODE_EXTEND, NODE_ADD_HIGH))
-                     : [sum] "+r"(sum), [bytes] "+w"(bytes), [a] "=&d"(a), [b] "=&d"(b), [c] "=&d"(c),
+    __asm__ volatile(AVR_ROUNDS(4, NODE_PACKED_WORDS, AVR_PACKED(NODE_EXTEND, NODE_ADD_HIGH))
+                     : [sum] "+r"(sum), [rounds] "=&w"(rounds), [a] "=&d"(a), [b] "=&d"(b), [c] "=&d"(c),
                        [sign] "=&r"(sign), "+x"(z), "+z"(row)
-                     :
+                     : [count] "n"(NODE_COLUMNS / 2)
                      : "r0", "memory");
-    if (count % 2 != 0) {
+    if (NODE_COLUMNS % 2 != 0) {
         sum += upper_half(flash_u8(row)) * *z;
     }
     return sum;
 }
 
-/* Σ w[i]·z[i] over a row of int8; not sixteen times: 15 or 16 cycles a term */
-static __attribute__((noinline, unused)) node_t node_i8(const int8_t *row, const int8_t *z, uint16_t count)
+/* Σ w[i]·z[i] over a row of int8; not sixteen times: 11 or 12 cycles a term, 4 or 5 a round of eight */
+static __attribute__((noinline, unused)) node_t node_i8(const int8_t *row, const int8_t *z)
 {
     node_t sum = 0;
+    uint16_t rounds;
     uint8_t a, b, sign;
     __asm__ volatile(
-        NODE_LOOP("count",
-                  "    ld    %[a], X+          \n" /* 2 */
-                  "    lpm   %[b], Z+          \n" /* 3 */
-                  "    muls  %[a], %[b]        \n" /* 2; carry is the sign */
-                  NODE_EXTEND                      /* 1 */
-                  "    add   %A[sum], r0       \n" /* 1 */
-                  "    adc   %B[sum], r1       \n" /* 1 */
-                  NODE_ADD_HIGH)                   /* 1 or 2 */
-        : [sum] "+r"(sum), [count] "+w"(count), [a] "=&d"(a), [b] "=&d"(b), [sign] "=&r"(sign), "+x"(z),
+        AVR_ROUNDS(8, NODE_WORDS,
+                   "    ld    %[a], X+          \n" /* 2 */
+                   "    lpm   %[b], Z+          \n" /* 3 */
+                   "    muls  %[a], %[b]        \n" /* 2; carry is the sign */
+                   NODE_EXTEND                      /* 1 */
+                   "    add   %A[sum], r0       \n" /* 1 */
+                   "    adc   %B[sum], r1       \n" /* 1 */
+                   NODE_ADD_HIGH)                   /* 1 or 2 */
+        : [sum] "+r"(sum), [rounds] "=&w"(rounds), [a] "=&d"(a), [b] "=&d"(b), [sign] "=&r"(sign), "+x"(z),
           "+z"(row)
-        :
+        : [count] "n"(NODE_COLUMNS)
         : "r0", "memory");
     return sum;
 }

@@ -17,9 +17,35 @@
 #include "projection_any.h"
 #include "tree_path.h"
 
-#define COLUMNS (MODEL_W_ROWS + 1u)
+#ifdef __AVR__
+#include "avr_nodes.h"
+#else
 
-static int8_t z[COLUMNS];
+typedef int32_t wide_t;
+
+static inline wide_t rounded_sum(sum_t sum, uint8_t shift)
+{
+    return shifted(sum, shift);
+}
+
+static inline node_t rounded_node(node_t sum, uint8_t shift)
+{
+    return shifted(sum, shift);
+}
+
+static inline int8_t clipped(wide_t value)
+{
+    return clip_unit(value);
+}
+
+static inline int32_t gated(int16_t predicted, int8_t gate)
+{
+    return (int32_t)predicted * gate;
+}
+
+#endif
+
+static int8_t z[NODE_COLUMNS];
 
 /* Node sums, sixteen times what they mean where weights are of four bits. */
 #if defined(MODEL_PREDICTORS_DENSE4)
@@ -36,18 +62,18 @@ static int8_t z[COLUMNS];
 static inline node_t predictor_sum(uint16_t row)
 {
 #if PREDICTOR_BITS
-    return node_packed(&model_predictors_packed[(size_t)row * PACKED_BYTES(COLUMNS)], z, COLUMNS);
+    return node_packed(&model_predictors_packed[(size_t)row * PACKED_BYTES(NODE_COLUMNS)], z);
 #else
-    return node_i8(&model_predictors[(size_t)row * COLUMNS], z, COLUMNS);
+    return node_i8(&model_predictors[(size_t)row * NODE_COLUMNS], z);
 #endif
 }
 
 static inline node_t gate_sum(uint16_t row)
 {
 #if GATE_BITS
-    return node_packed(&model_gates_packed[(size_t)row * PACKED_BYTES(COLUMNS)], z, COLUMNS);
+    return node_packed(&model_gates_packed[(size_t)row * PACKED_BYTES(NODE_COLUMNS)], z);
 #else
-    return node_i8(&model_gates[(size_t)row * COLUMNS], z, COLUMNS);
+    return node_i8(&model_gates[(size_t)row * NODE_COLUMNS], z);
 #endif
 }
 
@@ -57,9 +83,9 @@ static inline node_t branch_sum(uint16_t node)
     (void)node;
     return 0;
 #elif defined(MODEL_BRANCHES_DENSE4)
-    return node_packed(&model_branches_packed[(size_t)node * PACKED_BYTES(COLUMNS)], z, COLUMNS);
+    return node_packed(&model_branches_packed[(size_t)node * PACKED_BYTES(NODE_COLUMNS)], z);
 #else
-    return node_i8(&model_branches[(size_t)node * COLUMNS], z, COLUMNS);
+    return node_i8(&model_branches[(size_t)node * NODE_COLUMNS], z);
 #endif
 }
 
@@ -76,7 +102,7 @@ void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
 uint16_t kernel_finish(int32_t *scores)
 {
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-        z[i] = clip_unit(shifted(projection[i], MODEL_Z_SHIFT + PROJECTION_BITS) + flash_i16(&model_b[i]));
+        z[i] = clipped(rounded_sum(projection[i], MODEL_Z_SHIFT + PROJECTION_BITS) + flash_i16(&model_b[i]));
     }
     z[MODEL_W_ROWS] = 127;
 
@@ -87,9 +113,9 @@ uint16_t kernel_finish(int32_t *scores)
     for (uint8_t level = 0;; level++) {
         uint16_t row = (uint16_t)(node * MODEL_SCORES);
         for (uint16_t c = 0; c < MODEL_SCORES; c++, row++) {
-            const int16_t predicted = (int16_t)shifted(predictor_sum(row), MODEL_W_SHIFT + PREDICTOR_BITS);
-            const int8_t gate = clip_unit(shifted(gate_sum(row), MODEL_V_SHIFT + GATE_BITS));
-            scores[c] += (int32_t)predicted * gate;
+            const node_t predicted = rounded_node(predictor_sum(row), MODEL_W_SHIFT + PREDICTOR_BITS);
+            const node_t gate = rounded_node(gate_sum(row), MODEL_V_SHIFT + GATE_BITS);
+            scores[c] += gated((int16_t)predicted, clipped(gate));
         }
         if (level == MODEL_DEPTH) {
             break;

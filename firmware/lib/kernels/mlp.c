@@ -40,10 +40,10 @@ uint16_t kernel_finish(int32_t *scores)
     size_t at = 0;
     for (uint16_t c = 0; c < MODEL_SCORES; c++) {
 #if defined(MODEL_OUT_DENSE4)
-        scores[c] = node_packed(&model_out_packed[at], h, COLUMNS) >> NIBBLE_BITS;
+        scores[c] = node_packed(&model_out_packed[at], h) >> NIBBLE_BITS;
         at += PACKED_BYTES(COLUMNS);
 #else
-        scores[c] = node_i8(&model_out[at], h, COLUMNS);
+        scores[c] = node_i8(&model_out[at], h);
         at += COLUMNS;
 #endif
     }

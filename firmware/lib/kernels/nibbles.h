@@ -15,6 +15,19 @@
 /* Bytes of a packed row of so many columns. */
 #define PACKED_BYTES(columns) (((columns) + 1u) / 2u)
 
+/* Columns of the short rows inside of a model: what came of the projection, and a constant. */
+#define NODE_COLUMNS (MODEL_W_ROWS + 1u)
+
+/* How wide their sums are. Where the exporter does not say it: of 520 terms of at most 127·127, or 16·7·127,
+ * none leaves 24 bits. */
+#if defined(MODEL_NODE_SUM_BYTES)
+#define NODE_SUM_BYTES MODEL_NODE_SUM_BYTES
+#elif MODEL_W_ROWS < 520
+#define NODE_SUM_BYTES 3
+#else
+#define NODE_SUM_BYTES 4
+#endif
+
 /* Where the reading of a sparse row stands. */
 typedef struct {
     const uint8_t *next; /* value and gap */
@@ -52,17 +65,17 @@ static inline sum_t dot_packed(sum_t sum, const uint8_t *row, const int8_t *x, u
     return sum;
 }
 
-/* The same for the short vectors inside of a model, whose sums have a width of their own. */
-static inline node_t node_packed(const uint8_t *row, const int8_t *z, uint16_t count)
+/* The same for a row of NODE_COLUMNS inside of a model, whose sums have a width of their own. */
+static inline node_t node_packed(const uint8_t *row, const int8_t *z)
 {
-    return dot_packed(0, row, z, count);
+    return dot_packed(0, row, z, NODE_COLUMNS);
 }
 
 /* Σ w[i]·z[i] over a row of int8; not sixteen times. */
-static inline node_t node_i8(const int8_t *row, const int8_t *z, uint16_t count)
+static inline node_t node_i8(const int8_t *row, const int8_t *z)
 {
     node_t sum = 0;
-    for (; count != 0; count--) {
+    for (uint16_t count = NODE_COLUMNS; count != 0; count--) {
         sum += flash_i8(row++) * *z++;
     }
     return sum;
