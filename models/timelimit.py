@@ -15,7 +15,7 @@ JUDGED_BY = 500
 """Samples that tell how near prototypes are, or which branches are taken; more tell hardly better."""
 TRIED_ON = 2000
 """Samples of a trial, which is only to show how large a model of that shape becomes."""
-SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
+SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
 """Of the bytes allowed: a smaller model is a faster one."""
 
 Predict = Callable[[DeviceModel, Array], float | None]
