@@ -153,15 +153,20 @@ class Descent:
             return value
         origin = {name: self.params[name].copy() for name in names}
         length = 2.0 * self.lengths[key]
-        for _ in range(30):
-            for name in names:
-                self.params[name] = origin[name] - length * grads[name]
-            found = self.objective()
-            if found <= value - 1e-4 * length * slope:
-                self.lengths[key] = length
-                return found
-            length /= 2
-        self.params.update(origin)
+        accepted = False
+        try:
+            for _ in range(30):
+                for name in names:
+                    self.params[name] = origin[name] - length * grads[name]
+                found = self.objective()
+                accepted = found <= value - 1e-4 * length * slope
+                if accepted:
+                    self.lengths[key] = length
+                    return found
+                length /= 2
+        finally:
+            if not accepted:  # Nor is a step that Ctrl-C came in the middle of.
+                self.params.update(origin)
         return value
 
     def _gated(self) -> Params:

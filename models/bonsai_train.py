@@ -158,7 +158,7 @@ class BonsaiNetwork(TreeNetwork):
 
     def _rescale_rows(self, factor: Array) -> None:
         p = self.params
-        p["Z"] *= factor[:, None]
-        p["b"] *= factor
-        for name in ("W", "V", "T"):
-            p[name][:, :-1] /= factor
+        columns = np.append(1 / factor, np.float32(1))
+        scaled = {name: p[name] * columns for name in ("W", "V", "T")}
+        # All at once: Ctrl-C in between would leave another function.
+        p.update(scaled, Z=p["Z"] * factor[:, None], b=p["b"] * factor)

@@ -110,6 +110,8 @@ PRUNE_EVERY = 8
 """Batches between two prunings: sorting all weights costs more than a batch does."""
 CALIBRATION = 4096
 """Samples that scales are chosen on."""
+SETTLING = 300
+"""Steps after Ctrl-C, so few that they take less than a second."""
 
 
 def train(
@@ -124,7 +126,8 @@ def train(
 ) -> None:
     """Run the stages. targets: (n, classes) distributions, or (n, 1) probabilities of the second class.
 
-    Ctrl-C ends the training early but cleanly: the network is pruned and in integers as at the end.
+    Ctrl-C ends the training early but cleanly: the network is pruned and in integers as at the end, and has
+    had a moment to get used to it.
     """
     network.params["gain"] = np.zeros(1, dtype=np.float32)
     adam = optim.Adam(network.params, decay=schedule.decay)
@@ -145,10 +148,7 @@ def train(
                     adam = optim.Adam(network.params, decay=schedule.decay)
                 network.anneal(part)
                 batch = X[chosen] if augment is None else augment(X[chosen], rng)
-                grads = _gradients(network, batch, targets[chosen])
-                rates = _rates(network, optim.one_cycle(part, schedule.rate))
-                adam.step(grads, rates)
-                network.after_step(rates)
+                _step(network, adam, batch, targets[chosen], optim.one_cycle(part, schedule.rate))
                 if network.integer and part >= schedule.average_from:
                     average = average or optim.Average(network.params)
                     average.update(network.params)
@@ -158,11 +158,11 @@ def train(
     except KeyboardInterrupt:
         if progress:
             progress("stopped; keeping what there is")
+        if average is None:
+            _settle(network, X, targets, schedule, rng)
     if not network.integer:
         _enter_integers(network, X)
-    if average is not None:
-        for name, value in average.values.items():
-            network.params[name][...] = value
+    network.params.update(average.values if average else {})
     network.anneal(1.0)
 
 
@@ -180,6 +180,24 @@ def _enter_integers(network: Network, X: Array) -> None:
     for name, afford in network.afford.items():
         network.prune(name, afford(network.importance(name)))
     network.steps = network.calibrate(X[:: max(1, X.shape[0] // CALIBRATION)])
+
+
+def _settle(network: Network, X: Array, targets: Array, schedule: Schedule, rng: np.random.Generator) -> None:
+    """A few steps as in the last stage, for a network that was stopped before it."""
+    if not network.integer:
+        _enter_integers(network, X)
+    network.anneal(1.0)
+    adam = optim.Adam(network.params, decay=schedule.decay)
+    for count in range(SETTLING):
+        chosen = rng.integers(X.shape[0], size=min(schedule.batch, X.shape[0]))
+        _step(network, adam, X[chosen], targets[chosen], optim.cosine(count / SETTLING, schedule.rate / 4))
+
+
+def _step(network: Network, adam: optim.Adam, X: Array, targets: Array, rate: float) -> None:
+    grads = _gradients(network, X, targets)
+    rates = _rates(network, rate)
+    adam.step(grads, rates)
+    network.after_step(rates)
 
 
 def _gradients(network: Network, X: Array, targets: Array) -> Params:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from models import nibbles, staged
 from models.device import Array, DeviceModel, InputScale
@@ -43,7 +44,8 @@ class StagedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self.inputs_ = InputScale.for_data(X, "int8")
         x = self.inputs_.encode(X).astype(np.float32) / np.float32(self.inputs_.limit)
-        self._network = self._trained(x, labels, rng)
+        with threadpool_limits(1):  # Batches are too small to share: threads would wait for one another.
+            self._network = self._trained(x, labels, rng)
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> Array:

@@ -7,8 +7,9 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from models import bonsai_search, datasets, staged, training
+from models import bonsai_net, bonsai_paper, bonsai_search, datasets, staged, training
 from models.bonsai import BonsaiClassifier
+from models.bonsai_net import TreeShape
 from models.device import Array
 from models.errors import BudgetError, InputError
 from models.jitter import Jitter
@@ -99,9 +100,26 @@ def test_ctrl_c_keeps_a_whole_model(digits: datasets.Dataset, monkeypatch: pytes
     monkeypatch.setattr(staged, "_gradients", interrupted)
     model = BonsaiClassifier(0, 9, budget=600, epochs=50, random_state=0)
     device = model.fit(digits.X_train, digits.y_train).to_device()
-    assert calls == 60
+    assert calls == 60 + staged.SETTLING
     assert device.flash_bytes <= 600
-    assert np.mean(device.predict(digits.X_test) == digits.y_test) > 0.5
+    assert np.mean(device.predict(digits.X_test) == digits.y_test) > 0.75
+
+
+def test_ctrl_c_in_the_middle_of_a_trial_step_takes_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(50, 4)), rng.integers(0, 2, size=50)
+    shape = TreeShape(1, 1)
+    params = bonsai_net.random_params(shape, 2, X, rng, np.float64)
+    descent = bonsai_paper.Descent(shape, params, X, labels, bonsai_paper.Options())
+    before = {name: value.copy() for name, value in params.items()}
+
+    def interrupted(self: bonsai_paper.Descent) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bonsai_paper.Descent, "objective", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        descent.step(("Z", "b", "W", "V", "T"), total=10)
+    assert all(np.array_equal(descent.params[name], value) for name, value in before.items())
 
 
 def test_pruning_keeps_what_matters_most() -> None:
