@@ -22,8 +22,6 @@ FOOT = 34.0
 NAME_SIZE = 10.5
 LOG_FROM = 12.0
 """Slowest over fastest from which bars of one linear scale would be hairlines."""
-PUBLISHED_MCU = "atmega328p"
-"""The papers' times are those of the Uno, at 16 MHz."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def time_bars(panel: Panel) -> list[Bar]:
         if row.ms and row.accuracy is not None
     ]
     theirs = []
-    if panel.limits and panel.limits.mcu == PUBLISHED_MCU:
+    if panel.is_published_chip:
         theirs = [
             Bar(item.title + _form(item.method), item.uno_ms, item.accuracy, theme.MUTED.light, False, False)
             for item in by_time(panel.dataset)

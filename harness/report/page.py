@@ -1,4 +1,7 @@
-"""report.html: one file without network or JavaScript, for a phone, a desk and paper, light and dark."""
+"""report.html: one file without network, for a phone, a desk and paper, light and dark.
+
+Everything can be read without JavaScript; with it the table sorts and filters, and points tell what they are.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from harness.report import methods, plots, summary, tables, theme
+from harness.report import details, methods, plots, summary, tables, theme
 from harness.report.rundata import Panel, Row, Run
 
 LABELS = {"papers’ size": "papers’"}
@@ -24,6 +27,8 @@ def render(run: Run) -> str:
         headline=escape(summary.headline(run)),
         details="\n".join(f"<li>{escape(sentence)}</li>" for sentence in summary.details(run)),
         sections="\n".join(section for section in sections if section),
+        jobs=details.as_json(run),
+        script=(template / "page.js").read_text(encoding="utf8").rstrip(),
     )
 
 
@@ -64,15 +69,24 @@ def _body(panel: Panel) -> str:
         shape = "float32" if row.numbers == "float32" else "integer"
         swatch = f'<span class="swatch {shape}" style="color: {theme.css(row.model)}"></span>'
         lines.append(
-            f'<tr role="row"><th scope="row" role="rowheader">{swatch}{escape(label)}</th>{cells}</tr>'
+            f'<tr role="row" id="{row.anchor}" {_properties(row)}>'
+            f'<th scope="row" role="rowheader">{swatch}{escape(label)}</th>{cells}</tr>'
         )
     return '<tbody role="rowgroup">\n' + "\n".join(lines) + "\n</tbody>"
 
 
+def _properties(row: Row) -> str:
+    """What the table can be filtered by."""
+    named = {"dataset": row.dataset, "board": row.board, "numbers": row.numbers}
+    return " ".join(f'data-{name}="{escape(value)}"' for name, value in named.items())
+
+
 def _cell(column: tables.Column, row: Row, best: bool) -> str:
-    text = escape(column.text(row))
+    text, value = escape(column.text(row)), column.value(row)
+    sorting = "" if value is None else f' data-value="{value:.9g}"'
     label = f"{LABELS.get(column.name, column.name)}, {column.unit}"
-    return f'<td role="cell" data-label="{escape(label)}">{f"<strong>{text}</strong>" if best else text}</td>'
+    shown = f"<strong>{text}</strong>" if best else text
+    return f'<td role="cell" data-label="{escape(label)}"{sorting}>{shown}</td>'
 
 
 def _plot(plot: plots.Plot, run: Run) -> str:

@@ -10,6 +10,7 @@ import io
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,16 +42,38 @@ class Plot:
     """The plot in words, for those who can't see it."""
 
 
+def _pareto(name: str, title: str, caption: str, cost: scatter.Cost) -> Plot:
+    return Plot(
+        name,
+        title,
+        caption,
+        partial(scatter.shows, cost),
+        partial(scatter.draw, cost),
+        partial(scatter.height, cost),
+        partial(scatter.describe, cost),
+    )
+
+
 PLOTS = (
-    Plot(
+    _pareto(
         "accuracy",
         "Accuracy against model size",
         "Filled: measured here, at the model's bytes in flash, with the 95 % interval of the accuracy. "
-        "Hollow: published, at the size the paper gives.",
-        lambda panel: bool(scatter.points(panel)),
-        scatter.draw,
-        scatter.height,
-        scatter.describe,
+        "Hollow: published, at the size the paper gives. The broad line joins what no other beats in both.",
+        scatter.SIZE,
+    ),
+    _pareto(
+        "accuracy-time",
+        "Accuracy against prediction time",
+        "The median of one prediction, computing only. Hollow: published for the same chip.",
+        scatter.TIME,
+    ),
+    _pareto(
+        "accuracy-energy",
+        "Accuracy against energy",
+        "Of one prediction; the table says whether it is measured or modelled. "
+        "Hollow: published for the same chip, measured.",
+        scatter.ENERGY,
     ),
     Plot(
         "time",
@@ -93,7 +116,8 @@ def inline(plot: Plot, panel: Panel) -> str:
         plot.draw(Area(figure, 0, 0, WIDTH, height), panel)
         svg = _svg(figure)
     prefix = f"{plot.name}-{zlib.crc32(f'{panel.dataset} {panel.board}'.encode()):08x}-"
-    return theme.to_variables(svg_element.embed(svg, prefix, plot.describe(panel)))
+    links = {row.anchor: label for row, label in zip(panel.rows, panel.labels(), strict=True)}
+    return theme.to_variables(svg_element.embed(svg, prefix, plot.describe(panel), links))
 
 
 def _together(plot: Plot, panels: Sequence[Panel]) -> Figure:

@@ -9,6 +9,8 @@ from functools import cache
 
 from harness import paths
 
+MCU = "atmega328p"
+"""The chip that times and energies are published for."""
 COMPARABLE_BYTES = 64 * 1024
 """Uncompressed references of some megabytes would squeeze everything else into a corner of the plot."""
 
@@ -25,6 +27,7 @@ class Published:
     size: float | None
     """Bytes as the paper counts them: 4 a parameter."""
     uno_ms: float | None
+    uno_uJ: float | None = None
 
     @property
     def title(self) -> str:
@@ -67,11 +70,16 @@ def by_size(dataset: str) -> list[Published]:
 
 def by_time(dataset: str) -> list[Published]:
     """Those with an accuracy and a prediction time on the Uno."""
-    return [
-        item
-        for item in load(dataset)
-        if item.uno_ms is not None and item.accuracy is not None and not item.on_cloud
-    ]
+    return [item for item in _on_uno(dataset) if item.uno_ms is not None]
+
+
+def by_energy(dataset: str) -> list[Published]:
+    """Those with an accuracy and a prediction's energy on the Uno."""
+    return [item for item in _on_uno(dataset) if item.uno_uJ is not None]
+
+
+def _on_uno(dataset: str) -> list[Published]:
+    return [item for item in load(dataset) if item.accuracy is not None and not item.on_cloud]
 
 
 def _published(key: tuple[str, str, str, float | None], metrics: dict[str, float]) -> Published:
@@ -87,6 +95,7 @@ def _published(key: tuple[str, str, str, float | None], metrics: dict[str, float
         accuracy=None if percentage is None else percentage / 100,
         size=None if kilobytes is None else kilobytes * 1024,
         uno_ms=metrics.get("uno_ms"),
+        uno_uJ=1000 * metrics["uno_mJ"] if "uno_mJ" in metrics else None,
     )
 
 

@@ -86,7 +86,16 @@ class Row:
     cycles_max: int | None
     ms: float | None
     energy_uJ: float | None
+    """Of a prediction, gross: all that the supply delivers."""
+    energy_low_uJ: float | None
+    energy_high_uJ: float | None
+    energy_net_uJ: float | None
+    """Above what the idle board uses in that time."""
     energy_kind: str
+    energy_meter: str
+    volts: float | None
+    volts_kind: str
+    """Whether the supply's voltage was measured or stated."""
     status: str
     reason: str
 
@@ -136,7 +145,11 @@ class Row:
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
-SINCE_SCHEMA_2 = {"seed": "0", "speed": "no", "max_ms": "", "shape": "", "clipped": ""}
+SINCE_SCHEMA_2 = {
+    **{"seed": "0", "speed": "no", "max_ms": "", "shape": "", "clipped": ""},
+    **{"energy_low_uJ": "", "energy_high_uJ": "", "energy_net_uJ": "", "energy_meter": "", "volts": ""},
+    "volts_kind": "",
+}
 """Columns that older runs lack, and what holds for those."""
 PARSERS = {"int | None": int, "float | None": float}
 

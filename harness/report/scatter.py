@@ -1,14 +1,16 @@
-"""Accuracy against the bytes of the model, every point named."""
+"""Accuracy against what it costs (bytes, time, energy), every point named, the best of each price joined."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.report import numbers, theme
 from harness.report.area import Area, text_width
 from harness.report.labels import FAR, Box, Point, distance, place
-from harness.report.published import Published, by_size
+from harness.report.published import Published, by_energy, by_size, by_time
 from harness.report.rundata import Panel, Row
 
 if TYPE_CHECKING:
@@ -21,59 +23,132 @@ LABEL_SIZE = 10.5
 LABEL_HEIGHT = 12.0
 
 
-def height(panel: Panel) -> float:
-    return HEIGHT + ROOM * max(0, len(points(panel)) - CROWD)
+@dataclass(frozen=True)
+class Cost:
+    """What accuracy is paid with: a figure of ours, and the papers' like it."""
+
+    label: str
+    """Of the axis."""
+    name: str
+    """In a sentence."""
+    of: Callable[[Row], float | None]
+    published: Callable[[Panel], list[Published]]
+    of_published: Callable[[Published], float | None]
+    show: Callable[[float], str]
+    """A round value on the axis, or a published one."""
+    say: Callable[[float], str]
+    """Ours, with all digits that are known."""
+    base: int
+    """Of the logarithmic axis."""
+
+    def ours(self, panel: Panel) -> list[tuple[Row, float]]:
+        """The rows that have both figures."""
+        found = [(row, self.of(row)) for row in panel.rows if row.accuracy is not None]
+        return [(row, cost) for row, cost in found if cost]
+
+    def theirs(self, panel: Panel) -> list[tuple[Published, float]]:
+        found = [(item, self.of_published(item)) for item in self.published(panel)]
+        return [(item, cost) for item, cost in found if cost]
 
 
-def points(panel: Panel) -> list[Row]:
-    """The rows that have both figures."""
-    return [row for row in panel.rows if row.flash_model and row.accuracy is not None]
+def _uno(found: Callable[[str], list[Published]]) -> Callable[[Panel], list[Published]]:
+    """What the papers measured on the Uno's chip says nothing of another."""
+    return lambda panel: found(panel.dataset) if panel.is_published_chip else []
 
 
-def draw(area: Area, panel: Panel) -> None:
-    published = by_size(panel.dataset)
-    rows = points(panel)
+SIZE = Cost(
+    "size of the model",
+    "model size",
+    lambda row: row.flash_model,
+    lambda panel: by_size(panel.dataset),
+    lambda item: item.size,
+    numbers.kilobytes,
+    numbers.of_bytes,
+    2,
+)
+TIME = Cost(
+    "time of one prediction",
+    "prediction time",
+    lambda row: row.ms,
+    _uno(by_time),
+    lambda item: item.uno_ms,
+    lambda value: f"{value:g}{numbers.THIN}ms",
+    numbers.milliseconds,
+    10,
+)
+ENERGY = Cost(
+    "energy of one prediction",
+    "energy",
+    lambda row: row.energy_uJ,
+    _uno(by_energy),
+    lambda item: item.uno_uJ,
+    lambda value: f"{value:g}{numbers.THIN}µJ",
+    numbers.microjoules,
+    10,
+)
+
+
+def height(cost: Cost, panel: Panel) -> float:
+    return HEIGHT + ROOM * max(0, len(cost.ours(panel)) - CROWD)
+
+
+def shows(cost: Cost, panel: Panel) -> bool:
+    return bool(cost.ours(panel))
+
+
+def front(points: list[tuple[Row, float]]) -> list[tuple[Row, float]]:
+    """Those that no other beats in both accuracy and price, cheapest first."""
+    best: list[tuple[Row, float]] = []
+    for row, cost in sorted(points, key=lambda point: (point[1], -(point[0].accuracy or 0))):
+        if row.ok and (not best or (row.accuracy or 0) > (best[-1][0].accuracy or 0)):
+            best.append((row, cost))
+    return best
+
+
+def draw(cost: Cost, area: Area, panel: Panel) -> None:
+    published, ours = cost.theirs(panel), cost.ours(panel)
     area.heading(panel.dataset, "test accuracy, %")
     axes = area.axes(30, 40, area.width - 34, area.height - 84)
-    _scales(axes, rows, published)
-    for row in rows:
-        _point(axes, row)
-    for title in dict.fromkeys(row.title for row in rows):
-        budgets = sorted((row for row in rows if row.title == title), key=lambda row: row.flash_model or 0)
-        line = [(row.flash_model or 0, 100 * (row.accuracy or 0)) for row in budgets]
-        axes.plot(*zip(*line, strict=True), color=theme.colour(budgets[0].model), lw=1.2, zorder=3)
+    _scales(cost, axes, ours, published)
+    _front(axes, front(ours))
+    for row, price in ours:
+        _point(axes, row, price)
+    for title in dict.fromkeys(row.title for row, _ in ours):
+        line = sorted((price, _percent(row)) for row, price in ours if row.title == title)
+        model = next(row.model for row, _ in ours if row.title == title)
+        axes.plot(*zip(*line, strict=True), color=theme.colour(model), lw=1.2, zorder=3)
     for curve in curves(published):
-        sizes, accuracies = zip(*map(_where, curve), strict=True)
-        axes.plot(sizes, accuracies, "-", color=theme.MUTED.light, lw=0.8, alpha=0.5, zorder=1)
+        costs, accuracies = zip(*((price, _percent(item)) for item, price in curve), strict=True)
+        axes.plot(costs, accuracies, "-", color=theme.MUTED.light, lw=0.8, alpha=0.5, zorder=1)
         axes.plot(
-            sizes, accuracies, "o", ms=6, mfc=theme.PAPER.light, mec=theme.MUTED.light, mew=1.2, zorder=2
+            costs, accuracies, "o", ms=6, mfc=theme.PAPER.light, mec=theme.MUTED.light, mew=1.2, zorder=2
         )
-    _name(axes, rows, published)
+    _name(axes, ours, published)
 
 
-def describe(panel: Panel) -> str:
-    ours = [
-        f"{label} {numbers.percent(row.accuracy)} at {numbers.of_bytes(row.flash_model)}"
-        for label, row in zip(panel.labels(), panel.rows, strict=True)
-        if row.accuracy is not None and row.flash_model is not None
-    ]
-    theirs = [
-        f"{item.title} {numbers.percent(item.accuracy or 0)} at {numbers.kilobytes(item.size or 0)}"
-        for item in by_size(panel.dataset)
-    ]
+def describe(cost: Cost, panel: Panel) -> str:
+    names = dict(zip(panel.rows, panel.labels(), strict=True))
+    ours = [_said(names[row], row, cost.say(price)) for row, price in cost.ours(panel)]
+    theirs = [_said(item.title, item, cost.show(price)) for item, price in cost.theirs(panel)]
+    best = [names[row] for row, _ in front(cost.ours(panel))]
     published = f" Published: {'; '.join(theirs)}." if theirs else ""
-    return f"Test accuracy against model size on {panel.dataset}: {'; '.join(ours)}.{published}"
+    unbeaten = f" Unbeaten in both: {', '.join(best)}." if best else ""
+    return f"Test accuracy against {cost.name} on {panel.dataset}: {'; '.join(ours)}.{unbeaten}{published}"
 
 
-def _where(item: Published) -> tuple[float, float]:
-    return item.size or 0.0, 100 * (item.accuracy or 0.0)
+def _said(name: str, point: Row | Published, price: str) -> str:
+    return f"{name} {numbers.percent(point.accuracy or 0)} at {price}"
 
 
-def curves(published: list[Published]) -> list[list[Published]]:
-    """A method's points in the order of their size; a method is named once, at its last."""
-    curves: dict[str, list[Published]] = {}
-    for item in sorted(published, key=lambda item: item.size or 0.0):
-        curves.setdefault(item.title, []).append(item)
+def _percent(point: Row | Published) -> float:
+    return 100 * (point.accuracy or 0.0)
+
+
+def curves(published: list[tuple[Published, float]]) -> list[list[tuple[Published, float]]]:
+    """A method's points in the order of their price; a method is named once, at its last."""
+    curves: dict[str, list[tuple[Published, float]]] = {}
+    for item, price in sorted(published, key=lambda point: point[1]):
+        curves.setdefault(item.title, []).append((item, price))
     return list(curves.values())
 
 
@@ -82,23 +157,26 @@ def _interval(row: Row) -> tuple[float, float]:
     return 100 * low, 100 * high
 
 
-def _scales(axes: Axes, rows: list[Row], published: list[Published]) -> None:
-    """Sizes double from tick to tick; the accuracies get the room that they and their intervals need."""
+def _scales(
+    cost: Cost, axes: Axes, ours: list[tuple[Row, float]], published: list[tuple[Published, float]]
+) -> None:
+    """Prices grow by the same factor from tick to tick; accuracies get the room that they need."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-    sizes = [float(row.flash_model or 1) for row in rows] + [item.size or 1.0 for item in published]
-    lowest, highest = math.log2(min(sizes)), math.log2(max(sizes))
-    spare = max(0.28 * (highest - lowest), 0.75)
-    axes.set_xscale("log", base=2)
-    axes.set_xlim(2 ** (lowest - spare * 0.4), 2 ** (highest + spare))
-    first, last = math.ceil(lowest - spare * 0.4), math.floor(highest + spare)
-    step = math.ceil((last - first + 1) / 7)
-    axes.xaxis.set_major_locator(FixedLocator([2.0**power for power in range(first, last + 1, step)]))
+    prices = [price for _, price in ours] + [price for _, price in published]
+    lowest, highest = math.log(min(prices), cost.base), math.log(max(prices), cost.base)
+    spare = max(0.28 * (highest - lowest), math.log(1.7, cost.base))
+    start, end = lowest - spare * 0.4, highest + spare
+    axes.set_xscale("log", base=cost.base)
+    axes.set_xlim(cost.base**start, cost.base**end)
+    axes.xaxis.set_major_locator(FixedLocator(_ticks(cost.base, start, end)))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: numbers.kilobytes(value)))
-    axes.set_xlabel("size of the model", color=theme.MUTED.light, size=10.5)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: cost.show(value)))
+    axes.set_xlabel(cost.label, color=theme.MUTED.light, size=10.5)
 
-    values = [bound for row in rows for bound in _interval(row)] + [_where(item)[1] for item in published]
+    values = [bound for row, _ in ours for bound in _interval(row)] + [
+        _percent(item) for item, _ in published
+    ]
     bottom, top = min(values), max(values)
     room = max(0.08 * (top - bottom), 0.4)
     axes.set_ylim(bottom - room, min(top + room, 100.6))
@@ -108,38 +186,65 @@ def _scales(axes: Axes, rows: list[Row], published: list[Published]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def _point(axes: Axes, row: Row) -> None:
+def _ticks(base: int, start: float, end: float) -> list[float]:
+    """Whole powers; of ten, where they are few, some between them too."""
+    powers = range(math.floor(start), math.ceil(end) + 1)
+    decades = math.inf if base != 10 else end - start
+    steps = (1, 2, 5) if decades < 1.5 else (1, 3) if decades < 3 else (1,)
+    ticks = [step * float(base) ** power for power in powers for step in steps]
+    inside = [tick for tick in ticks if base**start <= tick <= base**end]
+    return inside[:: math.ceil(len(inside) / 7)] if inside else inside
+
+
+def _front(axes: Axes, best: list[tuple[Row, float]]) -> None:
+    """A step line: between two of its points, what the cheaper one gives is the best to be had."""
+    if len(best) < 2:
+        return
+    prices = [price for _, price in best]
+    axes.step(
+        prices,
+        [_percent(row) for row, _ in best],
+        where="post",
+        color=theme.MUTED.light,
+        lw=3.5,
+        alpha=0.28,
+        zorder=1,
+        solid_joinstyle="round",
+    )
+
+
+def _point(axes: Axes, row: Row, price: float) -> None:
     colour = theme.colour(row.model)
-    size, accuracy = float(row.flash_model or 0), 100 * (row.accuracy or 0)
-    axes.plot([size, size], _interval(row), color=colour, lw=1, alpha=0.55, zorder=3, solid_capstyle="butt")
+    axes.plot([price, price], _interval(row), color=colour, lw=1, alpha=0.55, zorder=3, solid_capstyle="butt")
     axes.plot(
-        size,
-        accuracy,
+        price,
+        _percent(row),
         theme.MARKERS.get(row.numbers, "^"),
         ms=7.5,
         mfc=colour,
         mec=theme.PAPER.light,
         zorder=4,
+        url=f"#{row.anchor}",
     )
 
 
-def _name(axes: Axes, rows: list[Row], published: list[Published]) -> None:
+def _name(axes: Axes, ours: list[tuple[Row, float]], published: list[tuple[Published, float]]) -> None:
     """A label a model, beside whichever of its points has room; ours first, and always."""
-    names = [(row.title, theme.colour(row.model), True) for row in rows]
-    names += [(item.title, theme.MUTED.light, False) for item in published]
-    spots = [(float(row.flash_model or 0), 100 * (row.accuracy or 0)) for row in rows]
-    spots += [_where(item) for item in published]
+    names = [(row.title, theme.colour(row.model), True) for row, _ in ours]
+    names += [(item.title, theme.MUTED.light, False) for item, _ in published]
+    spots = [(price, _percent(row)) for row, price in ours]
+    spots += [(price, _percent(item)) for item, price in published]
     anchors = [
-        Point(float(x), float(y), text_width(name, LABEL_SIZE, ours), LABEL_HEIGHT, f"{name} {ours}", ours)
-        for (x, y), (name, _, ours) in zip(axes.transData.transform(spots), names, strict=True)
+        Point(float(x), float(y), text_width(name, LABEL_SIZE, own), LABEL_HEIGHT, f"{name} {own}", own)
+        for (x, y), (name, _, own) in zip(axes.transData.transform(spots), names, strict=True)
     ]
     whiskers = []
-    for row in rows:
-        tips = axes.transData.transform([(float(row.flash_model or 0), end) for end in _interval(row)])
+    for row, price in ours:
+        tips = axes.transData.transform([(price, end) for end in _interval(row)])
         whiskers.append(Box(tips[0][0] - 1, tips[0][1], tips[0][0] + 1, tips[1][1]))
     frame = axes.get_window_extent()
     boxes = place(anchors, Box(frame.x0, frame.y0, frame.x1 + 4, frame.y1 + 10), whiskers)
-    for (name, colour, ours), spot, anchor, box in zip(names, spots, anchors, boxes, strict=True):
+    for (name, colour, own), spot, anchor, box in zip(names, spots, anchors, boxes, strict=True):
         if box is not None:
             axes.annotate(
                 name,
@@ -148,7 +253,7 @@ def _name(axes: Axes, rows: list[Row], published: list[Published]) -> None:
                 textcoords="offset points",
                 color=colour,
                 size=LABEL_SIZE,
-                weight="bold" if ours else "normal",
+                weight="bold" if own else "normal",
                 va="center_baseline",
                 bbox=theme.HALO,
                 arrowprops=_line(colour) if distance(box, anchor) >= FAR else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from html import escape
 
 from harness.report import theme
@@ -14,8 +15,11 @@ def own_fonts(svg: str) -> str:
     return re.sub(rf"'{font}'(, sans-serif)?", theme.STACK.replace("'", "&apos;"), svg)
 
 
-def embed(svg: str, prefix: str, description: str) -> str:
-    """The svg element alone: sized by the page, described in words, its ids unlike those of other plots."""
+def embed(svg: str, prefix: str, description: str, links: Mapping[str, str]) -> str:
+    """The svg element alone: sized by the page, described in words, its ids unlike those of other plots.
+
+    links: what to call the points that lead to a place in the page, by that place.
+    """
     element = svg[svg.index("<svg") :].strip()
     element = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", element, flags=re.DOTALL)
     element = re.sub(r"<[^<>]*>", lambda tag: _shorter(tag[0]), element)
@@ -23,11 +27,17 @@ def embed(svg: str, prefix: str, description: str) -> str:
     element = re.sub(
         r' id="([^"]*)"', lambda found: f' id="{prefix}{found[1]}"' if found[1] in used else "", element
     )
-    element = re.sub(r'(href="#|url\(#)', rf"\1{prefix}", element)
+    # What is used again inside the drawing is meant here; links lead out of it, into the page.
+    element = re.sub(r'(<use[^>]*href="#|url\(#)', rf"\1{prefix}", element)
+    element = re.sub(
+        r'<a xlink:href="#([^"]*)"( target="[^"]*")?',
+        lambda link: f'<a href="#{link[1]}" aria-label="{escape(links.get(link[1], ""))}"',
+        element,
+    )
     element = re.sub(r"\s*\n\s*", "\n", element)
     box = re.search(r'viewBox="[^"]+"', element)
     attributes = [
-        'class="plot" role="img"',
+        f'class="plot" role="{"group" if "<a href=" in element else "img"}"',
         f'aria-label="{escape(description)}"',
         box.group() if box else "",
         'xmlns:xlink="http://www.w3.org/1999/xlink"',

@@ -113,7 +113,7 @@ def test_an_inline_plot_brings_its_own_ids_and_no_colour_of_one_theme(run: runda
         for one in run.panels():
             svg = plots.inline(plot, one)
             own = re.findall(r'\bid="([^"]+)"', svg)
-            references = re.findall(r'(?:href="#|url\(#)([^")]+)', svg)
+            references = re.findall(r'(?:<use[^>]*href="#|url\(#)([^")]+)', svg)
             assert set(references) <= set(own)
             assert not re.search(r"#[0-9a-f]{6}\b", svg.replace("url(#", "url(")), "a fixed colour"
             ids += own
@@ -167,11 +167,16 @@ def test_a_group_is_named_where_there_is_room() -> None:
 
 
 def test_published_points_of_a_method_form_a_curve() -> None:
-    curves = scatter.curves(published.by_size("usps-2"))
-    protonn = next(curve for curve in curves if curve[0].title == "ProtoNN")
-    sizes = [item.size or 0 for item in protonn]
+    curves = scatter.curves([(item, item.size or 0) for item in published.by_size("usps-2")])
+    protonn = next(curve for curve in curves if curve[0][0].title == "ProtoNN")
+    sizes = [size for _, size in protonn]
     assert len(sizes) > 1
     assert sizes == sorted(sizes)
+
+
+def test_the_front_is_what_no_other_beats_in_both(run: rundata.Run) -> None:
+    best = scatter.front(scatter.TIME.ours(panel(run, "digits")))
+    assert [row.title for row, _ in best] == ["Linear int8", "ProtoNN int8", "ProtoNN float32"]
 
 
 def luminance(colour: str) -> float:
