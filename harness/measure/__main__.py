@@ -1,4 +1,4 @@
-"""`python -m harness.measure [NAME…]`: loop, learners; both without a name."""
+"""`python -m harness.measure [NAME…]`: loop, kernels, learners; all of them without a name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import sys
 
 from harness import paths
 from harness.errors import UnknownName
-from harness.measure import figures, learners, loop
+from harness.measure import figures, kernels, learners, loop
 
-GROUPS: dict[str, tuple[figures.Source, ...]] = {"loop": loop.SOURCES, "learners": learners.SOURCES}
+GROUPS: dict[str, tuple[figures.Source, ...]] = {
+    "loop": loop.SOURCES,
+    "kernels": kernels.SOURCES,
+    "learners": learners.SOURCES,
+}
 
 
 def main(names: list[str]) -> int:
