@@ -27,7 +27,8 @@ class Toolchain:
     packages: str
 
 
-TOOLCHAINS = {"avr": Toolchain("avr-gcc", "gcc-avr avr-libc")}
+ARM = Toolchain("arm-none-eabi-gcc", "gcc-arm-none-eabi libnewlib-arm-none-eabi")
+TOOLCHAINS = {"avr": Toolchain("avr-gcc", "gcc-avr avr-libc"), "nrf51": ARM}
 
 
 def compiler(family: str) -> str:

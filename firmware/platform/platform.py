@@ -18,7 +18,8 @@ from platformio.dependencies import get_core_dependencies
 from platformio.platform.base import PlatformBase
 
 PROGRAMS = {"toolchain-atmelavr": "avr-gcc", "tool-avrdude": "avrdude"}
-"""Which program on PATH makes which registry package unnecessary."""
+"""Which program on PATH makes which registry package unnecessary. The 32-bit compilers are not asked for: the
+registry's differ from these in their C library."""
 
 
 class KilobenchPlatform(PlatformBase):  # type: ignore[misc]
@@ -26,7 +27,10 @@ class KilobenchPlatform(PlatformBase):  # type: ignore[misc]
 
     def configure_default_packages(self, options: dict[str, Any], targets: list[str]) -> None:
         provide_scons(Path(self.config.get("platformio", "packages_dir")))
-        needed = {"toolchain-atmelavr"} | ({"tool-avrdude"} if "upload" in targets else set())
+        board = self.board_config(options["board"])
+        needed = ["toolchain-atmelavr"] if board.get("build.toolchain", "avr") == "avr" else []
+        if needed and "upload" in targets:
+            needed.append("tool-avrdude")
         for package in needed:
             self.packages[package]["optional"] = shutil.which(PROGRAMS[package]) is not None
 

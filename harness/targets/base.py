@@ -9,6 +9,15 @@ from serial import SerialBase
 
 from harness.boards import Board
 
+CYCLE_EXACT = "cycle-exact (simulated)"
+"""The device counts with its own timer, and the trigger pin confirms it."""
+MODELLED = "modelled (simulated)"
+"""Instructions are exact, and cycles follow from the core's documented timings."""
+INSTRUCTIONS = "instructions (simulated)"
+"""Nothing is known but how many there were; whatever is called cycles is their number, and no time."""
+DEVICE_TIMER = "device timer"
+"""A real board: the device counts, and nobody sees its pin."""
+
 
 @dataclass(frozen=True)
 class Window:
@@ -17,6 +26,8 @@ class Window:
     start: int
     cycles: int
     slept: int
+    instructions: int | None = None
+    """Where they are counted. Where nothing else is known, `cycles` is the same number."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +35,9 @@ class Facts:
     """What a target knows of the run so far; None is what it cannot see."""
 
     target: str
-    """simavr, or the port of a real board."""
+    """simavr, qemu, or the port of a real board."""
     timing: str
-    """How prediction time was had: `cycle-exact (simulated)` or `device timer`."""
+    """How prediction time was had: one of the above."""
     cycles: int | None = None
     slept: int | None = None
     overruns: int | None = None

@@ -21,7 +21,7 @@ from harness.errors import SetupError, SimulatorError
 from harness.targets.base import Target
 
 GROUP = "kilobench.targets"
-OURS = {"simavr": "harness.targets.simavr:SimavrTarget"}
+OURS = {"simavr": "harness.targets.simavr:SimavrTarget", "qemu": "harness.targets.qemu:QemuTarget"}
 
 Maker = Callable[[Board, Path], Target]
 

@@ -13,9 +13,8 @@ from serial.tools import list_ports
 
 from harness.boards import Board
 from harness.errors import PortError
-from harness.targets.base import Facts, Window
+from harness.targets.base import DEVICE_TIMER, Facts, Window
 
-TIMING = "device timer"
 RESET_PULSE = 0.05
 """Seconds DTR is taken back: the 100 nF to the reset pin need about one millisecond to recharge."""
 
@@ -62,7 +61,7 @@ class SerialTarget:
         return []
 
     def facts(self) -> Facts:
-        return Facts(target=self._url, timing=TIMING)
+        return Facts(target=self._url, timing=DEVICE_TIMER)
 
     def close(self) -> None:
         port, self._port = self._port, None

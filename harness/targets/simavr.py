@@ -17,11 +17,10 @@ from harness import elfscan
 from harness.boards import Board
 from harness.errors import SimulatorError
 from harness.targets import runner_build, simport
-from harness.targets.base import Facts, Window
+from harness.targets.base import CYCLE_EXACT, Facts, Window
 from harness.targets.simport.protocol_simavr import Serial
 from harness.targets.simwire import About, Connection
 
-TIMING = "cycle-exact (simulated)"
 _PATIENCE = 5.0
 """Seconds for the simulator to end by itself."""
 
@@ -73,7 +72,7 @@ class SimavrTarget:
         assert self._about is not None
         return Facts(
             target="simavr",
-            timing=TIMING,
+            timing=CYCLE_EXACT,
             cycles=counters.cycles,
             slept=counters.slept,
             overruns=counters.overruns,

@@ -45,11 +45,12 @@ def test_firmware_is_built_with_the_same_facts(name: str) -> None:
     board = boards.load(name)
     told = platform_board(board)
     assert told["name"] == board.title
-    assert told["build"]["mcu"] == board.mcu == board.simulator.mcu
+    assert told["build"]["mcu"] == board.mcu
     assert number(told["build"]["f_cpu"]) == board.clock_hz
     assert number(told["build"]["baud"]) == board.baud
     assert told["build"]["uart"] == board.simulator.uart
-    assert told["build"]["trigger"] == board.simulator.trigger
+    if board.simulator.kind == "simavr":
+        assert (board.mcu, told["build"]["trigger"]) == (board.simulator.mcu, board.simulator.trigger)
     assert told["upload"]["maximum_size"] == board.flash_bytes
     assert told["upload"]["maximum_ram_size"] == board.ram_bytes
     assert int(told["build"]["vector_bytes"]) <= board.ram_bytes // 2
@@ -66,8 +67,9 @@ def test_environment_exists_and_has_the_boards_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_baud_rate_divides_the_clock(name: str) -> None:
+    """On an AVR; the others divide so finely that every usual rate is near enough."""
     board = boards.load(name)
-    assert board.clock_hz % (8 * board.baud) == 0
+    assert board.family != "avr" or board.clock_hz % (8 * board.baud) == 0
 
 
 def test_milliseconds() -> None:

@@ -152,11 +152,8 @@ def test_the_runner_is_compiled_once_and_whole(tmp_path: Path, monkeypatch: pyte
 
 
 def test_the_runner_compiles_without_a_warning(tmp_path: Path) -> None:
-    sources = sorted(map(str, runner_build.SOURCES.glob("*.c")))
-    flags = [*runner_build._FLAGS, "-Werror", "-Wshadow", "-Wstrict-prototypes"]
-    subprocess.run(
-        ["gcc", *flags, "-o", str(tmp_path / "avrboard"), *sources, *runner_build._LIBRARIES], check=True
-    )
+    command = runner_build.PROGRAM.command("gcc", tmp_path / "avrboard")
+    subprocess.run([*command, "-Werror", "-Wshadow", "-Wstrict-prototypes"], check=True)
 
 
 def test_a_peer_that_speaks_something_else_is_dropped_and_the_board_lives() -> None:

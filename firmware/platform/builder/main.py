@@ -12,7 +12,14 @@ from SCons.Script import COMMAND_LINE_TARGETS, AlwaysBuild, Builder, Default, De
 
 env = DefaultEnvironment()
 board = env.BoardConfig()
-TOOL = "avr-"
+PREFIXES = {"avr": "avr-", "arm": "arm-none-eabi-", "riscv": "riscv64-unknown-elf-"}
+PACKAGES = {
+    "avr": "gcc-avr avr-libc",
+    "arm": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    "riscv": "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
+}
+toolchain = board.get("build.toolchain", "avr")
+TOOL = PREFIXES[toolchain]
 
 
 def refuse(message: str) -> None:
@@ -21,7 +28,7 @@ def refuse(message: str) -> None:
 
 
 if shutil.which(f"{TOOL}gcc", path=env["ENV"]["PATH"]) is None:
-    refuse("avr-gcc is not on PATH. On Debian: apt install gcc-avr avr-libc")
+    refuse(f"{TOOL}gcc is not on PATH. On Debian: apt install {PACKAGES[toolchain]}")
 
 model = Path(os.environ.get("KILOBENCH_MODEL") or env.subst("$PROJECT_DIR/model"))
 if not (model / "model.h").is_file():
@@ -29,16 +36,29 @@ if not (model / "model.h").is_file():
 
 # The one way in which a board's facts reach the C code.
 trigger = board.get("build.trigger")
+port, bit = trigger.rstrip("0123456789"), trigger.lstrip("ABCDEFGHIJKL")
 defines = [
     ("F_CPU", board.get("build.f_cpu")),
     ("HAL_BOARD", env.StringifyMacro(env.subst("$PIOENV"))),
     ("HAL_BAUD", board.get("build.baud")),
     ("HAL_UART", board.get("build.uart")),
-    ("HAL_TRIGGER_PORT", f"PORT{trigger[0]}"),
-    ("HAL_TRIGGER_DDR", f"DDR{trigger[0]}"),
-    ("HAL_TRIGGER_BIT", trigger[1]),
+    ("HAL_TRIGGER_BIT", bit),
     ("HAL_VECTOR_BYTES", board.get("build.vector_bytes")),
 ]
+if toolchain == "avr":
+    defines += [("HAL_TRIGGER_PORT", f"PORT{port}"), ("HAL_TRIGGER_DDR", f"DDR{port}")]
+    cpu = ["-mmcu=$BOARD_MCU"]
+    # The linker would stop at the first byte too many; PlatformIO's check of the sizes says how many.
+    link = ["-Wl,--defsym=__TEXT_REGION_LENGTH__=0x80000", "-Wl,--defsym=__DATA_REGION_LENGTH__=0x10000"]
+else:
+    cpu = board.get("build.cpu").split()
+    memory = {
+        "FLASH_ORIGIN": board.get("build.flash_origin"),
+        "RAM_ORIGIN": board.get("build.ram_origin"),
+        "RAM_LENGTH": board.get("upload.maximum_ram_size"),
+    }
+    link = ["-nostartfiles", "-T", env.subst("$PROJECT_DIR/lib/hal/flat.ld")]
+    link += [f"-Wl,--defsym={name}={value}" for name, value in memory.items()]
 if os.environ.get("KILOBENCH_STREAMING"):
     defines.append(("STREAMING", os.environ["KILOBENCH_STREAMING"]))
 
@@ -58,14 +78,9 @@ env.Replace(
     SIZEDATAREGEXP=r"^(?:\.data|\.bss|\.noinit)\s+(\d+)",
 )
 env.Append(
-    ASFLAGS=["-x", "assembler-with-cpp", "-mmcu=$BOARD_MCU"],
-    CCFLAGS=["-mmcu=$BOARD_MCU"],
-    # The linker would stop at the first byte too many; PlatformIO's check of the sizes says how many.
-    LINKFLAGS=[
-        "-mmcu=$BOARD_MCU",
-        "-Wl,--defsym=__TEXT_REGION_LENGTH__=0x80000",
-        "-Wl,--defsym=__DATA_REGION_LENGTH__=0x10000",
-    ],
+    ASFLAGS=["-x", "assembler-with-cpp", *cpu],
+    CCFLAGS=cpu,
+    LINKFLAGS=[*cpu, *link],
     CPPDEFINES=defines,
     CPPPATH=[str(model)],
     BUILDERS={

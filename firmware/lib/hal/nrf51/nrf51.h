@@ -1,0 +1,39 @@
+/* Registers of the nRF51822, named as in its reference manual, version 3.0. */
+#ifndef NRF51_H
+#define NRF51_H
+
+enum {
+    CLOCK_TASKS_HFCLKSTART = 0x40000000,
+    CLOCK_EVENTS_HFCLKSTARTED = 0x40000100,
+
+    UART_TASKS_STARTRX = 0x40002000,
+    UART_TASKS_STARTTX = 0x40002008,
+    UART_EVENTS_RXDRDY = 0x40002108,
+    UART_EVENTS_TXDRDY = 0x4000211c,
+    UART_INTENSET = 0x40002304,
+    UART_ENABLE = 0x40002500,
+    UART_PSELTXD = 0x4000250c,
+    UART_PSELRXD = 0x40002514,
+    UART_RXD = 0x40002518,
+    UART_TXD = 0x4000251c,
+    UART_BAUDRATE = 0x40002524,
+
+    TIMER0_TASKS_START = 0x40008000,
+    TIMER0_TASKS_STOP = 0x40008004,
+    TIMER0_TASKS_CLEAR = 0x4000800c,
+    TIMER0_TASKS_CAPTURE0 = 0x40008040,
+    TIMER0_BITMODE = 0x40008508,
+    TIMER0_PRESCALER = 0x40008510,
+    TIMER0_CC0 = 0x40008540,
+
+    GPIO_OUTSET = 0x50000508,
+    GPIO_OUTCLR = 0x5000050c,
+    GPIO_PIN_CNF = 0x50000700, /* one word a pin */
+};
+
+enum { PIN_INPUT = 0, PIN_OUTPUT = 1 };
+
+/* The trigger pin becomes an output, low, and the cycle counter is set up. Part of hal_start. */
+void hal_window_start(void);
+
+#endif
