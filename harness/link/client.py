@@ -9,6 +9,7 @@ the device computes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,8 @@ class Link:
 
     def __init__(self, port: SerialBase, expected: Expected | None = None) -> None:
         self._requests = Requester(port)
+        # A simulator whose device has no timer of use counts outside, and its port tells.
+        self._counted: Callable[[int], int] | None = getattr(port, "counted", None)
         self._expected = expected
         self._hello: Hello | None = None
         self._feature_bytes = 1
@@ -151,7 +154,7 @@ class Link:
         wait = 1.0 + 1.25 * count * last.cycles / hello.clock_hz
         payload = REPEAT.struct.pack(count)
         reply = self._ask(Kind.REPEAT, payload, REPEAT_REPLY.struct.size, wait, about_last=True)
-        return self._prediction(reply, hello)
+        return self._prediction(reply, hello, windows=1)
 
     def _result(self) -> tuple[Hello, Prediction]:
         if self._hello is None or self._last is None:
@@ -214,11 +217,12 @@ class Link:
                 raise Restarted
             self._post_chunk()
         assert self._hello is not None
-        prediction = self._prediction(self._requests.answer(), self._hello)
+        answer = self._requests.answer()
+        prediction = self._prediction(answer, self._hello, self.windows_of(len(self._sample)))
         self._under_way = None
         return prediction
 
-    def _prediction(self, reply: bytes, hello: Hello) -> Prediction:
+    def _prediction(self, reply: bytes, hello: Hello, windows: int) -> Prediction:
         if len(reply) != _PREDICT_REPLY.size:
             raise DeviceError(
                 f"The board's prediction has {len(reply)} bytes instead of {_PREDICT_REPLY.size}.", REBUILD
@@ -229,7 +233,7 @@ class Link:
                 f"The board predicts class {prediction.class_index} of {hello.classes}.",
                 "Its memory may have been overwritten by the stack; build for a board with more RAM.",
             )
-        return prediction
+        return prediction if self._counted is None else prediction._replace(cycles=self._counted(windows))
 
     def _unusable(self) -> NoAnswer:
         return NoAnswer(
