@@ -20,6 +20,7 @@ KilobenchError          what is wrong, and what to do about it; exit code 2
 │   ├── WrongFirmware   another protocol version, board or model than expected
 │   └── DeviceError     the device answered with an error code
 ├── SimulatorError      the simulator cannot run this image, or stopped
+├── MeterError          the power meter, or what it has recorded
 └── MeasurementError    two measurements of one thing disagree
 """
 
@@ -37,6 +38,7 @@ __all__ = [
     "KilobenchError",
     "LinkError",
     "MeasurementError",
+    "MeterError",
     "NoAnswer",
     "PortError",
     "RunFolderError",
@@ -93,6 +95,10 @@ class DeviceError(LinkError):
 
 class SimulatorError(KilobenchError):
     """The simulator cannot run this image, or stopped."""
+
+
+class MeterError(KilobenchError):
+    """The power meter does not do what it should, or its recording does not tell the energy."""
 
 
 class MeasurementError(KilobenchError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from harness import energy, stats
+from harness import stats
 from harness.boards import Board
 from harness.errors import DoesNotFit, InputError, KilobenchError, SetupError
 
@@ -38,10 +38,18 @@ ROW_COLUMNS = (
     "cycles_max",
     "ms",
     "energy_uJ",
+    "energy_low_uJ",
+    "energy_high_uJ",
+    "energy_net_uJ",
     "energy_kind",
+    "energy_meter",
+    "volts",
+    "volts_kind",
     "status",
     "reason",
 )
+ENERGY_COLUMNS = tuple(column for column in ROW_COLUMNS if column.startswith(("energy_", "volts")))
+"""Empty where nothing could be measured."""
 KEY_COLUMNS = ("board", "dataset", "model", "numbers", "budget", "seed", "speed", "max_ms", "shape")
 """What names a job, in rows.csv and in samples.csv."""
 Params = tuple[tuple[str, Any], ...]
@@ -161,6 +169,7 @@ def measured(
     *,
     stack_peak: int | None,
     clipped: int = 0,
+    energy: Mapping[str, str] | None = None,
     problems: Sequence[str] = (),
 ) -> dict[str, str]:
     """The row of a job that was run to its end."""
@@ -176,6 +185,7 @@ def measured(
             f"{first.device_class} and {first.host_class}."
         )
     return {
+        **dict.fromkeys(ENERGY_COLUMNS, ""),
         **_named(job, figures.target),
         "flash_model": str(figures.flash_model),
         "flash_total": str(figures.flash_total),
@@ -190,8 +200,7 @@ def measured(
         "cycles_min": _whole(cycles.minimum),
         "cycles_max": _whole(cycles.maximum),
         "ms": f"{board.milliseconds(cycles.median):.6g}",
-        "energy_uJ": f"{energy.microjoules(board, cycles.median):.6g}",
-        "energy_kind": energy.KIND,
+        **(energy or {}),
         "status": Status.FAILED if problems else Status.OK,
         "reason": " ".join(problems),
     }

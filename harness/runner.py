@@ -13,6 +13,8 @@ from harness import boards, suites, surroundings
 from harness.errors import InputError, UnknownName
 from harness.events import Event, EventReader, Kind, Listener
 from harness.jobs import Job, Status
+from harness.power import open_meter
+from harness.power.jobs import DEFAULT
 from harness.store import RunStore
 from harness.suites import Suite
 from harness.targets.serialport import open_port
@@ -40,11 +42,13 @@ def run(
     out: Path,
     resume: bool = False,
     jobs: int | None = None,
+    meter: str | None = None,
     on_event: Listener | None = None,
 ) -> RunSummary:
     """Run a suite on a board and store the run in `out`.
 
     jobs: how many run side by side; None is one a core on the simulator. A real board does one at a time.
+    meter: as `harness.power.open_meter` takes it; None is the modelled one.
     """
     chosen = suites.load(suite) if isinstance(suite, str) else suite
     listed = chosen.jobs(boards.load(board).name)
@@ -60,13 +64,16 @@ def run(
     if port is not None:
         # A port that is not there is one mistake, not a failed row for every job.
         open_port(port, boards.load(board).baud).close()
-    bench = Bench(out, board, port, chosen.samples, chosen.check_scores)
+    if meter is not None:
+        open_meter(meter).close()
+    bench = Bench(out, board, port, chosen.samples, chosen.check_scores, meter or DEFAULT)
     about = {
         "suite": chosen.name,
         "title": chosen.title,
         "definition": chosen.definition(),
         "board": board,
         "target": bench.target,
+        "meter": bench.meter,
         "seeds": sorted({job.seed for job in listed}),
         "efforts": list(dict.fromkeys(job.effort for job in listed)),
         **surroundings.describe(),
@@ -76,7 +83,8 @@ def run(
         writer = _Writer(store, on_event)
         writer.collect()
         batches = _batches(store.pending)
-        workers = 1 if port is not None else min(jobs or os.cpu_count() or 1, len(batches))
+        alone = port is not None or meter is not None
+        workers = 1 if alone else min(jobs or os.cpu_count() or 1, len(batches))
         if workers > 1:
             _side_by_side(bench, batches, writer, workers)
         else:

@@ -70,6 +70,11 @@ class Session:
         self._link.wait_ready(BOOT_SECONDS)
         self._hello = self._link.hello()
 
+    @property
+    def link(self) -> Link:
+        """For what is measured after the samples."""
+        return self._link
+
     def run(
         self, X: Array, y: Array, checks: Checks, on_sample: Callable[[int], None] | None = None
     ) -> Measurement:

@@ -22,7 +22,7 @@ from harness.spool import LineFile, Spool, quoted, whole_lines, write_whole, wri
 
 SCHEMA = 2
 SAMPLE_COLUMNS = (*KEY_COLUMNS, "sample", "label", "device_class", "host_class", "cycles")
-SAME_RUN = ("schema", "suite", "definition", "board", "target")
+SAME_RUN = ("schema", "suite", "definition", "board", "target", "meter")
 """What a run that is continued must have in common with the one in the folder."""
 
 

@@ -16,6 +16,8 @@ from harness.build import Firmware
 from harness.errors import KilobenchError, RunFolderError
 from harness.events import Event, EventFile, Kind, Listener, SampleTicker
 from harness.jobs import Figures, Job, Result
+from harness.power import jobs as energy
+from harness.power.jobs import JobEnergy
 from harness.session import Checks, Measurement, Session
 from harness.spool import SampleLog, Spool
 from harness.targets.base import Target
@@ -37,6 +39,8 @@ class Bench:
     """Of a real board; None is the simulator."""
     samples: int | None
     check_scores: str
+    meter: str = energy.DEFAULT
+    """As `harness.power.open_meter` takes it."""
 
     @property
     def spool(self) -> Spool:
@@ -45,6 +49,10 @@ class Bench:
     @property
     def models(self) -> Path:
         return self.folder / "models"
+
+    @property
+    def traces(self) -> Path:
+        return self.folder / "traces"
 
     @property
     def target(self) -> str:
@@ -141,10 +149,21 @@ def _measure(
     target = make_target(board, firmware, bench.port)
     try:
         with SampleLog(bench.spool, job) as log:
-            measurement = Session(target, model, log).run(X, y, checks, ticker)
+            session = Session(target, model, log)
+            measurement = session.run(X, y, checks, ticker)
+            used = energy.of_job(
+                bench.meter,
+                job,
+                measurement.samples,
+                link=session.link,
+                target=target,
+                model=model,
+                X=X,
+                folder=bench.traces,
+            )
     finally:
         target.close()
-    return _result(job, board, firmware, model, measurement, clipped=model.clipped(X))
+    return _result(job, board, firmware, model, measurement, used=used, clipped=model.clipped(X))
 
 
 def make_target(board: Board, firmware: Firmware, port: str | None) -> Target:
@@ -167,6 +186,7 @@ def _result(
     model: DeviceModel,
     measurement: Measurement,
     *,
+    used: JobEnergy,
     clipped: int,
 ) -> Result:
     facts = measurement.facts
@@ -184,7 +204,8 @@ def _result(
         measurement.samples,
         stack_peak=facts.stack_peak,
         clipped=clipped,
-        problems=measurement.problems,
+        energy=used.cells,
+        problems=[*measurement.problems, *filter(None, [used.problem])],
     )
     about = {
         "compiler": firmware.compiler,
@@ -194,6 +215,7 @@ def _result(
         "timing": facts.timing,
         "simulator": facts.version,
         "overruns": facts.overruns,
+        "energy": used.about,
         "resent": measurement.resent,
         "restarts": measurement.restarts,
         "training": {key: model.info[key] for key in sorted(model.info)},

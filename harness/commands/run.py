@@ -28,6 +28,10 @@ def command(
     speed: Annotated[
         bool, typer.Option("--speed", help="Lay weights out for the fewest cycles, not the fewest bytes.")
     ] = False,
+    meter: Annotated[
+        str | None,
+        typer.Option(metavar="KIND:ARGS", help="A power meter: ina219:/dev/ttyUSB0.  [default: modelled]"),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take up a run that was stopped.")] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to.  [default: results/SUITE-BOARD-TIME]")
@@ -62,11 +66,13 @@ def command(
                 out=folder,
                 resume=resume,
                 jobs=jobs,
+                meter=meter,
                 on_event=hear,
             )
     except KeyboardInterrupt:
         place = "--sim" if sim else f"--port {where}"
-        options = f"{place}{' --speed' if speed else ''} --out {folder} --resume"
+        measured = f" --meter {meter}" if meter else ""
+        options = f"{place}{' --speed' if speed else ''}{measured} --out {folder} --resume"
         line = f"kilobench run {suite} --board {board} {options}"
         sys.stderr.write(f"\nWhat was measured is kept; continue with {line}\n")
         raise

@@ -80,6 +80,15 @@ class Link:
         """Pieces of input that were no frame."""
         return self._requests.decoder.damaged
 
+    @property
+    def repeats(self) -> bool:
+        """Whether the device keeps its features, and can repeat a prediction."""
+        return (self._hello or self.hello()).buffered
+
+    def now(self) -> float:
+        """Seconds on the port's clock."""
+        return self._requests.now()
+
     def wait_ready(self, seconds: float) -> bool:
         """Wait for the READY of a device that starts, so that nothing is said to its boot loader."""
         return self._requests.wait_ready(seconds)

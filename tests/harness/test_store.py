@@ -69,7 +69,9 @@ def test_the_columns_are_those_the_report_reads() -> None:
     assert ",".join(ROW_COLUMNS) == (
         "board,target,dataset,model,numbers,budget,seed,speed,max_ms,shape,"
         "flash_model,flash_total,ram_static,stack_peak,paper_kB,"
-        "n_samples,clipped,accuracy,agreement,cycles_median,cycles_min,cycles_max,ms,energy_uJ,energy_kind,status,reason"
+        "n_samples,clipped,accuracy,agreement,cycles_median,cycles_min,cycles_max,ms,"
+        "energy_uJ,energy_low_uJ,energy_high_uJ,energy_net_uJ,energy_kind,energy_meter,volts,volts_kind,"
+        "status,reason"
     )
 
 
@@ -266,7 +268,8 @@ def test_labels_are_quoted_where_they_must_be(tmp_path: Path) -> None:
 
 def test_a_measured_row() -> None:
     lot = [Sample(i, "1", "1" if i else "0", "1", 16_000 + i) for i in range(4)]
-    row = measured(JOBS[0], boards.load("uno"), FIGURES, lot, stack_peak=None)
+    energy = {"energy_uJ": "46.0043", "energy_kind": "modelled"}
+    row = measured(JOBS[0], boards.load("uno"), FIGURES, lot, stack_peak=None, energy=energy)
     assert tuple(sorted(row)) == tuple(sorted(ROW_COLUMNS))
     assert (
         row
@@ -280,7 +283,7 @@ def test_a_measured_row() -> None:
             "ms": "1.00009",
             "paper_kB": "8.000",
             "stack_peak": "",
-            "energy_kind": "modelled",
+            **energy,
             "status": "failed",
         }
         == row

@@ -1,0 +1,124 @@
+"""The energy of one job of a run: measured after its samples, its trace stored beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.boards import Board
+from harness.errors import MeterError
+from harness.jobs import Job, Sample
+from harness.link.client import Link
+from harness.power import modelled, storage
+from harness.power.base import MODELLED
+from harness.power.procedure import Energy, Subject, measure
+from harness.power.registry import open_meter
+from harness.stats import median
+from harness.targets.base import Target
+from models.device import Array, DeviceModel
+
+DEFAULT = "modelled"
+METHOD = (
+    "median of the windows, with the 95 % interval from order statistics; net: above a straight line through "
+    "the idle power before, between and after the windows; gross: net and that line's value at its begin"
+)
+
+
+@dataclass(frozen=True)
+class JobEnergy:
+    """What a row says of energy, and what run.json keeps."""
+
+    cells: dict[str, str]
+    about: dict[str, Any]
+    problem: str = ""
+    """Why a measurement that should have been made was not."""
+
+
+def of_job(
+    meter: str,
+    job: Job,
+    samples: Sequence[Sample],
+    *,
+    link: Link,
+    target: Target,
+    model: DeviceModel,
+    X: Array,
+    folder: Path,
+) -> JobEnergy:
+    """Measured on the sample that takes as long as the median of all; its traces go to `folder`."""
+    cycles = median([sample.cycles for sample in samples])
+    typical = min(samples, key=lambda sample: abs(sample.cycles - cycles))
+    if meter == DEFAULT and target.board.power is None:
+        return JobEnergy({}, {"meter": meter, "reason": "The board file states no currents to model with."})
+    if not link.repeats:
+        return _without_repeats(meter, target.board, cycles)
+    vector = np.ascontiguousarray(model.encode(X[typical.number : typical.number + 1])).tobytes()
+    try:
+        with open_meter(meter) as instrument:
+            found = measure(link, target, instrument, Subject(target.board, vector, cycles))
+    except MeterError as error:
+        return JobEnergy({}, {"meter": meter, "reason": str(error)}, f"No energy: {error}")
+    files = []
+    for number, taken in enumerate(found.rounds):
+        path = folder / f"{job.name}{f'-{number + 1}' if number else ''}{storage.SUFFIX}"
+        storage.save(path, taken.trace, taken.spans, {"job": job.name, "meter": found.meter})
+        files.append(f"{folder.name}/{path.name}")
+    return JobEnergy(_cells(found), {**_about(found), "sample": typical.number, "traces": files})
+
+
+def _without_repeats(meter: str, board: Board, cycles: float) -> JobEnergy:
+    """Firmware that folds features in as they come cannot repeat a prediction, which a meter needs."""
+    if meter != DEFAULT:
+        reason = "The firmware streams its features, so that a prediction cannot be repeated for the meter."
+        return JobEnergy({}, {"meter": meter, "reason": reason})
+    gross = modelled.microjoules(board, cycles)
+    cells = {
+        "energy_uJ": _number(gross),
+        "energy_net_uJ": _number(gross - modelled.microjoules(board, cycles, cycles)),
+        "energy_kind": MODELLED,
+        "energy_meter": DEFAULT,
+        "volts": _number(modelled.figures(board).volts),
+        "volts_kind": "stated",
+    }
+    reason = "Cycles times the board file's currents: streaming firmware cannot repeat, so there is no trace."
+    return JobEnergy(cells, {"meter": DEFAULT, "reason": reason})
+
+
+def _cells(energy: Energy) -> dict[str, str]:
+    return {
+        "energy_uJ": _number(energy.gross),
+        "energy_low_uJ": _number(energy.gross_interval.low),
+        "energy_high_uJ": _number(energy.gross_interval.high),
+        "energy_net_uJ": _number(energy.net),
+        "energy_kind": energy.kind,
+        "energy_meter": energy.meter,
+        "volts": _number(energy.volts),
+        "volts_kind": "stated" if energy.volts_stated else "measured",
+    }
+
+
+def _about(energy: Energy) -> dict[str, Any]:
+    return {
+        "meter": energy.meter,
+        "kind": energy.kind,
+        "method": METHOD,
+        "gross_uJ": [energy.gross_interval.low, energy.gross, energy.gross_interval.high],
+        "net_uJ": [energy.net_interval.low, energy.net, energy.net_interval.high],
+        "windows": energy.windows,
+        "repeats": energy.repeats,
+        "windows_measured_again": energy.rejected,
+        "samples_dropped": energy.dropped,
+        "idle_mA": [energy.idle_before_mA, energy.idle_after_mA],
+        "volts": energy.volts,
+        "volts_stated": energy.volts_stated,
+        "clock_ratio": energy.clock_ratio,
+    }
+
+
+def _number(value: float) -> str:
+    # In two steps: windows that differ in the last bit of a double must not differ in a row.
+    return f"{float(f'{value:.10g}'):.6g}"

@@ -1,0 +1,213 @@
+"""How the energy of a prediction is measured: windows of many predictions each, idle time around them.
+
+The device repeats one prediction N times in a window of the trigger pin. There are six windows, because the
+smallest and the largest of six values enclose the median with 97 % confidence, and of five with less than
+95 %. N follows from the meter: a window has enough samples for its edges not to matter. A window that lacks
+samples is measured again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from harness.boards import Board
+from harness.errors import KilobenchError, MeterError
+from harness.link.client import Prediction
+from harness.power import align, windows
+from harness.power.base import FollowsTarget, Meter, Trace
+from harness.power.windows import Span, WindowEnergy
+from harness.stats import Interval, median, summary
+from harness.targets.base import Target
+
+WINDOWS = 6
+ROUNDS = 4
+"""How often windows are measured again before the meter is called unusable."""
+SAMPLES = 500
+"""In a window: a whole sample too much or too little is then 0.2 %."""
+FEWEST_SAMPLES = 50
+SHORTEST = 0.1
+"""Seconds of a window, in which hearing a request and answering it, 0.1 ms, is next to nothing."""
+MOST_REPEATS = 65_535
+IDLE = 0.5
+"""Seconds before the first window and after the last."""
+GAP = 0.15
+"""Seconds between two windows."""
+CLOCK_TOLERANCE = 0.02
+"""By which the clocks of board and meter may differ. An Uno's ceramic resonator is off by up to 0.5 %."""
+
+
+class Repeater(Protocol):
+    """What this needs of harness.link.client.Link."""
+
+    def predict(self, features: bytes) -> Prediction: ...
+    def repeat(self, count: int) -> Prediction: ...
+    def wait_ready(self, seconds: float) -> bool: ...
+    def now(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured."""
+
+    board: Board
+    vector: bytes
+    """The features of one sample, as sent."""
+    cycles: float
+    """What a prediction takes; the energy is that of so many cycles."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One recording, and the windows found in it."""
+
+    trace: Trace
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Of one prediction, microjoules. Intervals are 95 %, from order statistics."""
+
+    gross: float
+    gross_interval: Interval
+    net: float
+    net_interval: Interval
+    kind: str
+    meter: str
+    volts: float
+    volts_stated: bool
+    idle_before_mA: float
+    idle_after_mA: float
+    windows: int
+    repeats: int
+    rejected: int
+    """Windows that lacked samples and were measured again."""
+    dropped: int
+    clock_ratio: float
+    """Seconds of the meter in a second of the board, the median of the windows."""
+    rounds: tuple[Round, ...] = field(repr=False)
+
+
+def measure(link: Repeater, target: Target, meter: Meter, subject: Subject) -> Energy:
+    """The energy of one prediction; MeterError if the meter cannot tell."""
+    if isinstance(meter, FollowsTarget):
+        meter.watch(target)
+    one = link.predict(subject.vector).cycles
+    repeats = choose_repeats(one / subject.board.clock_hz, meter.rate)
+    taken: list[tuple[WindowEnergy, int]] = []
+    rounds: list[Round] = []
+    idles: list[tuple[float, float]] = []
+    rejected = 0
+    for _ in range(1 + ROUNDS):
+        trace, told, starts = _record(link, meter, subject, repeats, WINDOWS - len(taken))
+        spans = _locate(trace, told, starts, subject.board)
+        found = windows.energies(trace, spans)
+        rounds.append(Round(trace, tuple(spans)))
+        idles.append((found.idle_before, found.idle_after))
+        good = [
+            (window, cycles) for window, cycles in zip(found.windows, told, strict=True) if window.complete
+        ]
+        rejected += len(told) - len(good)
+        taken += good
+        if len(taken) >= WINDOWS:
+            break
+    else:
+        raise MeterError(
+            f"{rejected} windows lack more than {windows.MOST_DROPPED:.1%} of their samples, and only "
+            f"{len(taken)} of {WINDOWS} are whole.",
+            "Use a shorter or better cable to the meter, a slower conversion, or a less busy computer.",
+        )
+    scale = [1e6 * subject.cycles / cycles for _, cycles in taken]
+    gross = summary([window.gross * factor for (window, _), factor in zip(taken, scale, strict=True)])
+    net = summary([window.net * factor for (window, _), factor in zip(taken, scale, strict=True)])
+    volts = rounds[0].trace.volts
+    return Energy(
+        gross=gross.median,
+        gross_interval=gross.interval,
+        net=net.median,
+        net_interval=net.interval,
+        kind=meter.kind,
+        meter=meter.name,
+        volts=volts,
+        volts_stated=rounds[0].trace.volts_stated,
+        idle_before_mA=1e3 * idles[0][0] / volts,
+        idle_after_mA=1e3 * idles[-1][1] / volts,
+        windows=len(taken),
+        repeats=repeats,
+        rejected=rejected,
+        dropped=sum(taking.trace.dropped for taking in rounds),
+        clock_ratio=median(
+            [window.span.seconds * subject.board.clock_hz / cycles for window, cycles in taken]
+        ),
+        rounds=tuple(rounds),
+    )
+
+
+def choose_repeats(seconds: float, rate: float) -> int:
+    """So many predictions that their window is long, and has samples enough."""
+    wanted = max(SHORTEST, SAMPLES / rate)
+    repeats = min(MOST_REPEATS, math.ceil(wanted / seconds))
+    if repeats * seconds * rate < FEWEST_SAMPLES:
+        raise MeterError(
+            f"A meter of {rate:.3g} samples a second sees only {repeats * seconds * rate:.0f} of them while "
+            f"{repeats} predictions of {1e6 * seconds:.3g} µs are made.",
+            f"At least {FEWEST_SAMPLES} are needed: take a faster meter, or a shorter conversion.",
+        )
+    return repeats
+
+
+def _record(
+    link: Repeater, meter: Meter, subject: Subject, repeats: int, count: int
+) -> tuple[Trace, list[int], list[float]]:
+    """A trace, the cycles of the windows in it, and when each was begun, on the port's clock."""
+    told: list[int] = []
+    starts: list[float] = []
+    follows = meter if isinstance(meter, FollowsTarget) else None
+    meter.start()
+    try:
+        _rest(link, IDLE)
+        for number in range(count):
+            if number:
+                _rest(link, GAP)
+            starts.append(link.now())
+            told.append(link.repeat(repeats).cycles)
+            if follows is not None:
+                follows.told(starts[-1], told[-1])
+        _rest(link, IDLE)
+    except BaseException:
+        with contextlib.suppress(KilobenchError):
+            meter.stop()
+        raise
+    return meter.stop(), told, starts
+
+
+def _rest(link: Repeater, seconds: float) -> None:
+    """The board idles. Listening costs it nothing, and tells if it was restarted."""
+    if link.wait_ready(seconds):
+        raise MeterError(
+            "The board was restarted while its current was measured.",
+            "Is its supply strong enough with the meter in between? Its drop of voltage may cause this.",
+        )
+
+
+def _locate(trace: Trace, told: list[int], starts: list[float], board: Board) -> list[Span]:
+    """The windows on the meter's clock."""
+    seconds = [cycles / board.clock_hz for cycles in told]
+    if trace.trigger is None:
+        return align.find(
+            trace, [Span(start, start + length) for start, length in zip(starts, seconds, strict=True)]
+        )
+    seen = windows.triggered(trace)
+    slack = [CLOCK_TOLERANCE * length + 2 / trace.rate for length in seconds]
+    found = windows.matching(seen, seconds, slack)
+    if found is None:
+        lengths = ", ".join(f"{1e3 * span.seconds:.1f}" for span in seen[:8]) or "none"
+        raise MeterError(
+            f"The meter's trigger shows other windows than the {len(told)} of {1e3 * seconds[0]:.1f} ms that "
+            f"were made; their milliseconds: {lengths}.",
+            f"Connect {board.trigger_pin} of the board to the meter's trigger input, and the grounds.",
+        )
+    return found
