@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from harness.boards import Board
 from harness.errors import MeterError
 from harness.jobs import Job, Sample
 from harness.link.client import Link
@@ -18,7 +17,8 @@ from harness.power.base import MODELLED
 from harness.power.procedure import Energy, Subject, measure
 from harness.power.registry import open_meter
 from harness.stats import median
-from harness.targets.base import Target
+from harness.targets.base import INSTRUCTIONS, Target
+from harness.targets.base import MODELLED as MODELLED_CYCLES
 from models.device import Array, DeviceModel
 
 DEFAULT = "modelled"
@@ -52,10 +52,11 @@ def of_job(
     """Measured on the sample that takes as long as the median of all; its traces go to `folder`."""
     cycles = median([sample.cycles for sample in samples])
     typical = min(samples, key=lambda sample: abs(sample.cycles - cycles))
-    if meter == DEFAULT and target.board.power is None:
-        return JobEnergy({}, {"meter": meter, "reason": "The board file states no currents to model with."})
-    if not link.repeats:
-        return _without_repeats(meter, target.board, cycles)
+    if not link.repeats and meter != DEFAULT:
+        # A meter needs a prediction that is repeated, and one that is folded in as features come is not.
+        return JobEnergy({}, {"meter": meter, "reason": "Streaming firmware cannot repeat a prediction."})
+    if meter == DEFAULT and (short := _without_trace(target, cycles, repeats=link.repeats)) is not None:
+        return short
     vector = np.ascontiguousarray(model.encode(X[typical.number : typical.number + 1])).tobytes()
     try:
         with open_meter(meter) as instrument:
@@ -70,22 +71,25 @@ def of_job(
     return JobEnergy(_cells(found), {**_about(found), "sample": typical.number, "traces": files})
 
 
-def _without_repeats(meter: str, board: Board, cycles: float) -> JobEnergy:
-    """Firmware that folds features in as they come cannot repeat a prediction, which a meter needs."""
-    if meter != DEFAULT:
-        reason = "The firmware streams its features, so that a prediction cannot be repeated for the meter."
-        return JobEnergy({}, {"meter": meter, "reason": reason})
+def _without_trace(target: Target, cycles: float, *, repeats: bool) -> JobEnergy | None:
+    """What is to be said where nothing can be followed that a trace could be modelled from."""
+    board = target.board
+    timing = target.facts().timing
+    if board.power is None or timing == INSTRUCTIONS:
+        why = "The board file states no currents" if board.power is None else "Only instructions are known"
+        return JobEnergy({}, {"meter": DEFAULT, "reason": f"{why}, so no energy can be modelled."})
+    if repeats and timing != MODELLED_CYCLES:
+        return None
     gross = modelled.microjoules(board, cycles)
     cells = {
         "energy_uJ": _number(gross),
         "energy_net_uJ": _number(gross - modelled.microjoules(board, cycles, cycles)),
         "energy_kind": MODELLED,
         "energy_meter": DEFAULT,
-        "volts": _number(modelled.figures(board).volts),
+        "volts": _number(board.power.volts),
         "volts_kind": "stated",
     }
-    reason = "Cycles times the board file's currents: streaming firmware cannot repeat, so there is no trace."
-    return JobEnergy(cells, {"meter": DEFAULT, "reason": reason})
+    return JobEnergy(cells, {"meter": DEFAULT, "reason": "Cycles times the board file's currents; no trace."})
 
 
 def _cells(energy: Energy) -> dict[str, str]:
