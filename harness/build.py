@@ -87,8 +87,7 @@ def vector_bytes(model: DeviceModel) -> int:
 
 def vector_budget(board: Board) -> int:
     """The largest vector a board keeps in RAM, as its description for PlatformIO says."""
-    path = toolchain.project() / "platform" / "boards" / f"{board.environment}.json"
-    return int(json.loads(path.read_text(encoding="utf8"))["build"]["vector_bytes"])
+    return int(toolchain.manifest(board.environment)["build"]["vector_bytes"])
 
 
 def _build(model: DeviceModel, board: Board, streaming: bool) -> Firmware:

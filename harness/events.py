@@ -21,6 +21,8 @@ class Kind(StrEnum):
     """The note says what training does."""
     TRAINED = "trained"
     BUILT = "built"
+    WAITING = "waiting"
+    """The board is gone and the run waits for it, or it has come back; the note says so."""
     SAMPLE = "sample"
     ROW = "row"
     """The job is done and its row is written."""

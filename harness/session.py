@@ -7,30 +7,28 @@ session: how many there are is part of the finding.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from harness.errors import InputError, NoAnswer
+from harness.errors import InputError
 from harness.jobs import Sample
-from harness.link.client import Link, Prediction
+from harness.lifeline import Lifeline, Tell
+from harness.link.client import Link
 from harness.link.identity import Expected, Hello
 from harness.pin import WINDOWS, PinCheck
 from harness.spool import SampleLog
 from harness.targets.base import Facts, Target
 from models.device import Array, DeviceModel
 
-BOOT_SECONDS = 3.0
-"""An Uno's boot loader listens for about one second before it starts the firmware."""
 BATCH = 32
 """Samples whose trigger windows are checked together."""
-RESETS = 2
-"""How often a board that hangs is restarted before the job is given up."""
 SOME_SCORES = 16
 
 SCORES = "scores"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -61,19 +59,24 @@ class Measurement:
 class Session:
     """One job on one target, from opening the port to the last sample."""
 
-    def __init__(self, target: Target, model: DeviceModel, log: SampleLog) -> None:
+    def __init__(
+        self,
+        target: Target,
+        model: DeviceModel,
+        log: SampleLog,
+        *,
+        wait: bool = False,
+        tell: Tell | None = None,
+    ) -> None:
+        """wait: for a board that was unplugged, as long as it takes; `tell` hears of it."""
         self._target = target
         self._model = model
         self._log = log
-        self._resets = RESETS
-        self._link = Link(target.open(), Expected.of(target.board, model))
-        self._link.wait_ready(BOOT_SECONDS)
-        self._hello = self._link.hello()
+        self._line = Lifeline(target, Expected.of(target.board, model), wait=wait, tell=tell)
 
-    @property
-    def link(self) -> Link:
-        """For what is measured after the samples."""
-        return self._link
+    def after(self, work: Callable[[Link], T]) -> T:
+        """What is measured beside the samples; from its beginning again, if the board had to be revived."""
+        return self._line.doing(work)
 
     def run(
         self, X: Array, y: Array, checks: Checks, on_sample: Callable[[int], None] | None = None
@@ -81,7 +84,7 @@ class Session:
         """All samples that are not yet in the log, in order; on_sample hears how many are done."""
         if len(X) == 0:
             raise InputError("There is no sample to send.", "Choose a dataset with a test part.")
-        model, link, log = self._model, self._link, self._log
+        model, line, log = self._model, self._line, self._log
         encoded = np.ascontiguousarray(model.encode(X))
         scores = model.scores(encoded)
         names = [str(name) for name in model.classes]
@@ -90,10 +93,10 @@ class Session:
         vectors = [row.tobytes() for row in encoded]
         total = len(vectors)
         index = self._take_up(total)
-        pin = PinCheck(self._target, link, log, len(vectors[0]), checks.offset_cycles)
-        link.send(vectors[index])
+        pin = PinCheck(self._target, line.link, log, len(vectors[0]), checks.offset_cycles)
+        line.send(vectors[index])
         while index < total:
-            prediction, got = self._receive(vectors[index], with_scores=index < checks.scores)
+            prediction, got = line.receive(with_scores=index < checks.scores)
             if got is not None:
                 self._compare_scores(index, got, scores[index])
             sample = Sample(
@@ -105,14 +108,14 @@ class Session:
                 log.restart()
                 pin.forget()
                 index = 0
-                link.send(vectors[0])
+                line.send(vectors[0])
                 continue
             index += 1
             pin.add(sample)
             if index % BATCH == 0 or index == total or pin.disturbed:
                 pin.check()
             if index < total:
-                link.send(vectors[index])
+                line.send(vectors[index])
             if on_sample is not None:  # while the device works on the next
                 on_sample(index)
         return self._measurement(total)
@@ -123,27 +126,6 @@ class Session:
         if len(stored) > total or any(sample.number != number for number, sample in enumerate(stored)):
             self._log.restart()
         return max(0, len(stored) - 1) // BATCH * BATCH
-
-    def _receive(self, vector: bytes, *, with_scores: bool) -> tuple[Prediction, Array | None]:
-        """The answer to the sample that was sent; a board that hangs is reset and gets it again."""
-        while True:
-            try:
-                prediction = self._link.receive()
-                return prediction, self._link.scores() if with_scores else None
-            except NoAnswer as silence:
-                self._revive(silence)
-                self._link.send(vector)
-
-    def _revive(self, silence: NoAnswer) -> None:
-        while self._resets:
-            self._resets -= 1
-            self._link.restarts += 1
-            self._target.reset()
-            self._link.wait_ready(BOOT_SECONDS)
-            with contextlib.suppress(NoAnswer):
-                self._link.hello()
-                return
-        raise silence
 
     def _compare_scores(self, number: int, got: Array, expected: Array) -> None:
         if got.tobytes() != expected.astype(got.dtype).tobytes():
@@ -165,9 +147,9 @@ class Session:
                 )
         return Measurement(
             facts,
-            self._hello,
+            self._line.hello,
             tuple(self._log.samples),
             tuple(problems),
-            self._link.resent,
-            self._link.restarts,
+            self._line.link.resent,
+            self._line.link.restarts,
         )

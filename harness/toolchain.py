@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from harness import paths
 from harness.errors import BuildError, SetupError
@@ -79,7 +83,7 @@ def project() -> Path:
 
 
 def platformio(
-    *arguments: str, workspace: Path, extra: dict[str, str] | None = None
+    *arguments: str, workspace: Path, extra: dict[str, str] | None = None, timeout: float = TIMEOUT_S
 ) -> subprocess.CompletedProcess[str]:
     """Run `pio run` on the firmware project, writing nowhere but into `workspace` and the cache."""
     command = [sys.executable, "-m", "platformio", "run", "--project-dir", str(project()), *arguments]
@@ -97,15 +101,33 @@ def platformio(
     # Options that a user's shell may set for other projects, and that would end up in every measurement.
     for name in ("PLATFORMIO_BUILD_FLAGS", "PLATFORMIO_SRC_BUILD_FLAGS", "PLATFORMIO_BUILD_DIR"):
         environment.pop(name, None)
-    try:
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise BuildError(
-            f"PlatformIO did not finish within {TIMEOUT_S} s.",
-            "It may be downloading what is missing here; kilobench doctor shows what that is.",
-        ) from error
+    # A session of its own: whatever PlatformIO has started ends with it, and avrdude may never end by itself.
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            raise BuildError(
+                f"PlatformIO did not finish within {timeout:g} s.",
+                "It may be downloading what is missing here; kilobench doctor shows what that is.",
+            ) from error
+        finally:
+            with contextlib.suppress(ProcessLookupError):  # all of it has ended
+                os.killpg(process.pid, signal.SIGKILL)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def manifest(environment: str) -> dict[str, Any]:
+    """What PlatformIO is told of a board."""
+    path = project() / "platform" / "boards" / f"{environment}.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
+    return found
 
 
 def _core() -> Path:

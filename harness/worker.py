@@ -11,11 +11,14 @@ from functools import cache
 from pathlib import Path
 
 from harness import boards, jobs, trained
+from harness.bench import Place
 from harness.boards import Board
 from harness.build import Firmware
 from harness.errors import KilobenchError, RunFolderError
 from harness.events import Event, EventFile, Kind, Listener, SampleTicker
+from harness.faulty import Faults, FaultyTarget
 from harness.jobs import Figures, Job, Result
+from harness.lifeline import Tell
 from harness.power import jobs as energy
 from harness.power.jobs import JobEnergy
 from harness.session import Checks, Measurement, Session
@@ -34,13 +37,19 @@ class Bench:
 
     folder: Path
     """Of the run."""
-    board: str
-    port: str | None
-    """Of a real board; None is the simulator."""
+    place: Place
     samples: int | None
     check_scores: str
     meter: str = energy.DEFAULT
     """As `harness.power.open_meter` takes it."""
+    wait: bool = False
+    """For a board that was unplugged, as long as it takes."""
+    faults: Faults | None = None
+    """Damage the line on purpose."""
+
+    @property
+    def board(self) -> str:
+        return self.place.type
 
     @property
     def spool(self) -> Spool:
@@ -57,7 +66,7 @@ class Bench:
     @property
     def target(self) -> str:
         """As rows.csv names it, before there is a target to ask."""
-        return self.port or boards.load(self.board).simulator.kind
+        return self.place.port or boards.load(self.board).simulator.kind
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,10 @@ class Batch:
     """Jobs with the same training, each with its place in the suite."""
 
     jobs: tuple[tuple[int, Job], ...]
+
+    @property
+    def board(self) -> str:
+        return self.jobs[0][1].board
 
 
 def perform_elsewhere(bench: Bench, batch: Batch, parent: int) -> None:
@@ -131,7 +144,7 @@ def _obtain(bench: Bench, todo: list[tuple[int, Job]], tell: Listener) -> tuple[
 
 
 def _measure(
-    bench: Bench, place: int, job: Job, *, data: Dataset, model: DeviceModel, tell: Listener
+    bench: Bench, number: int, job: Job, *, data: Dataset, model: DeviceModel, tell: Listener
 ) -> Result:
     from harness.build import build, faster, streams
 
@@ -142,41 +155,50 @@ def _measure(
         firmware = build(model, board, streaming=streaming)
     else:
         firmware = build(model, board)
-    tell(Event(Kind.BUILT, place, job.name, note=f"{firmware.flash_total} bytes"))
+    tell(Event(Kind.BUILT, number, job.name, note=f"{firmware.flash_total} bytes"))
+
+    def note(text: str) -> None:
+        tell(Event(Kind.WAITING, number, job.name, note=text))
+
     X, y = data.X_test[: bench.samples], data.y_test[: bench.samples]
     checks = Checks.named(bench.check_scores, len(X))
-    ticker = SampleTicker(tell, place, job.name, len(X))
-    target = make_target(board, firmware, bench.port)
+    ticker = SampleTicker(tell, number, job.name, len(X))
+    target = make_target(board, firmware, bench, note)
     try:
         with SampleLog(bench.spool, job) as log:
-            session = Session(target, model, log)
+            session = Session(target, model, log, wait=bench.wait, tell=note)
             measurement = session.run(X, y, checks, ticker)
-            used = energy.of_job(
-                bench.meter,
-                job,
-                measurement.samples,
-                link=session.link,
-                target=target,
-                model=model,
-                X=X,
-                folder=bench.traces,
+            used = session.after(
+                lambda link: energy.of_job(
+                    bench.meter,
+                    job,
+                    measurement.samples,
+                    link=link,
+                    target=target,
+                    model=model,
+                    X=X,
+                    folder=bench.traces,
+                )
             )
     finally:
         target.close()
     return _result(job, board, firmware, model, measurement, used=used, clipped=model.clipped(X))
 
 
-def make_target(board: Board, firmware: Firmware, port: str | None) -> Target:
-    """A board that runs the firmware: simulated, or on a port, where it is uploaded first."""
-    if port is not None:
+def make_target(board: Board, firmware: Firmware, bench: Bench, tell: Tell) -> Target:
+    """A board that runs the firmware: simulated, or a real one, to which it is uploaded first."""
+    target: Target
+    if bench.place.real:
         from harness.targets.serialport import SerialTarget
         from harness.upload import upload
 
-        upload(firmware, port)
-        return SerialTarget(board, port)
-    from harness.targets import registry
+        upload(firmware, bench.place, wait=bench.wait, tell=tell)
+        target = SerialTarget(board, bench.place.port, serial=bench.place.serial)
+    else:
+        from harness.targets import registry
 
-    return registry.simulated(board, firmware.elf)
+        target = registry.simulated(board, firmware.elf)
+    return FaultyTarget(target, bench.faults) if bench.faults else target
 
 
 def _result(

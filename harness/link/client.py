@@ -9,12 +9,13 @@ the device computes.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from serial import SerialBase
+from serial import SerialBase, SerialException
 
 from harness.errors import DeviceError, LinkError, NoAnswer
 from harness.link.identity import Expected, Hello
@@ -88,6 +89,15 @@ class Link:
     def now(self) -> float:
         """Seconds on the port's clock."""
         return self._requests.now()
+
+    def attach(self, port: SerialBase) -> None:
+        """Go on over another port to the same device, which must be greeted then."""
+        self._requests.attach(port)
+
+    def close(self) -> None:
+        """Close the port, be it that it has failed."""
+        with contextlib.suppress(SerialException, OSError):
+            self._requests.port.close()
 
     def wait_ready(self, seconds: float) -> bool:
         """Wait for the READY of a device that starts, so that nothing is said to its boot loader."""

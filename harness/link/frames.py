@@ -67,6 +67,10 @@ class Decoder:
                 frames.append(frame)
         return frames
 
+    def forget(self) -> None:
+        """The stream ends here, and what comes next is another's."""
+        self._rest = b""
+
     def missing(self, payload_bytes: int) -> int:
         """The fewest bytes that can still complete a frame with such a payload; at least one."""
         rest = self._rest

@@ -51,8 +51,6 @@ class Requester:
     """Posts requests to a port and finds the answers among whatever comes back."""
 
     def __init__(self, port: SerialBase) -> None:
-        self.port = port
-        self.now: Callable[[], float] = getattr(port, "now", time.monotonic)
         self.decoder = Decoder()
         self.resent = 0
         """Requests that were sent again."""
@@ -64,6 +62,13 @@ class Requester:
         self._hit = False
         self._heard = False
         self._complaint = ""
+        self.attach(port)
+
+    def attach(self, port: SerialBase) -> None:
+        """Go on over this port. What had come of a frame over another is not continued."""
+        self.port = port
+        self.now: Callable[[], float] = getattr(port, "now", time.monotonic)
+        self.decoder.forget()
         self._tail = b""
         # Set once: on a real port every change is a round of system calls, on some a USB transfer.
         port.timeout = TICK

@@ -11,10 +11,13 @@ import serial
 from serial import SerialBase, SerialException
 from serial.tools import list_ports
 
+from harness import connected
 from harness.boards import Board
 from harness.errors import PortError
+from harness.targets import simport
 from harness.targets.base import DEVICE_TIMER, Facts, Window
 
+assert simport.__name__ in serial.protocol_handler_packages
 RESET_PULSE = 0.05
 """Seconds DTR is taken back: the 100 nF to the reset pin need about one millisecond to recharge."""
 
@@ -22,9 +25,11 @@ RESET_PULSE = 0.05
 class SerialTarget:
     """The firmware that is on the board already; harness.upload puts it there."""
 
-    def __init__(self, board: Board, port: str) -> None:
+    def __init__(self, board: Board, port: str, *, serial: str = "") -> None:
+        """serial: the USB serial number, by which the board is found when its port has another name."""
         self.board = board
         self._url = port
+        self._serial = serial
         self._port: SerialBase | None = None
 
     def __enter__(self) -> SerialTarget:
@@ -36,8 +41,8 @@ class SerialTarget:
         self.close()
 
     def open(self) -> SerialBase:
-        if self._port is None:
-            self._port = open_port(self._url, self.board.baud)
+        if self._port is None or not self._port.is_open:
+            self._port = open_port(present(self._url, self._serial), self.board.baud)
             # Opening asserts DTR, which restarts most boards; where it was asserted before, nothing happened.
             self.reset()
         return self._port
@@ -67,6 +72,18 @@ class SerialTarget:
         port, self._port = self._port, None
         if port is not None:
             port.close()
+
+
+def present(url: str, serial: str) -> str:
+    """The port by which the board with this serial number is reached now; PortError if it is not here."""
+    if not serial:
+        return url
+    port = connected.port_of(serial)
+    if port is None:
+        raise PortError(
+            f"The board with the USB serial number {serial} is not connected.", "Plug it in again."
+        )
+    return port
 
 
 def open_port(url: str, baud: int) -> SerialBase:

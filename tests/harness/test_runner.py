@@ -13,6 +13,7 @@ import pytest
 
 from harness import boards, runner, trained, worker
 from harness import build as build_module
+from harness.bench import Place
 from harness.boards import Board
 from harness.build import Firmware
 from harness.errors import (
@@ -24,6 +25,7 @@ from harness.errors import (
     UnknownName,
 )
 from harness.events import Event, Kind
+from harness.faulty import Faults, FaultyTarget
 from harness.jobs import Recipe
 from harness.session import BATCH
 from harness.spool import SampleLog
@@ -67,7 +69,7 @@ class Shop:
         self.model = model
         return Firmware(board, Path("x.elf"), Path("x.hex"), 5000, 2000, 400, "gcc 9", "-O2", False, True)
 
-    def target(self, board: Board, firmware: Firmware, port: str | None) -> Target:
+    def target(self, board: Board, firmware: Firmware, *_: object) -> Target:
         target = FakeTarget(device_for(self.model, board.name), board=board)
         self.targets.append(target)
         self.on_target(target)
@@ -309,13 +311,19 @@ def test_real_targets_by_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     from harness.targets.simavr import SimavrTarget
 
     uploaded: list[str] = []
-    monkeypatch.setattr(upload, "upload", lambda firmware, port: uploaded.append(port))
+    monkeypatch.setattr(upload, "upload", lambda firmware, place, **_: uploaded.append(place.port))
     uno = boards.load("uno")
     firmware = Firmware(uno, tmp_path / "x", tmp_path / "y", 1, 1, 1, "", "", False, False)
-    assert isinstance(worker.make_target(uno, firmware, None), SimavrTarget)
+
+    def make(board: Board, place: Place, faults: Faults | None = None) -> Target:
+        bench = worker.Bench(tmp_path, place, None, "none", faults=faults)
+        return worker.make_target(board, firmware, bench, lambda _: None)
+
+    assert isinstance(make(uno, Place("uno")), SimavrTarget)
+    assert isinstance(make(uno, Place("uno"), Faults(flip=0.1)), FaultyTarget)
     assert uploaded == []
-    assert isinstance(worker.make_target(uno, firmware, "/dev/ttyACM0"), SerialTarget)
+    assert isinstance(make(uno, Place("uno", port="/dev/ttyACM0")), SerialTarget)
     assert uploaded == ["/dev/ttyACM0"]
     strange = replace(uno, simulator=replace(uno.simulator, kind="wishful"))
     with pytest.raises(KilobenchError, match="no simulator 'wishful'"):
-        worker.make_target(strange, firmware, None)
+        make(strange, Place("uno"))

@@ -9,7 +9,7 @@ import pytest
 from harness.errors import NoAnswer, WrongFirmware
 from harness.jobs import Job
 from harness.session import BATCH, Checks, Measurement, Session
-from harness.spool import SampleLog, Spool
+from harness.spool import SampleLog, Spool, quoted
 from models.device import Array
 from tests.harness.fake_device import FakeDevice, nothing, on
 from tests.harness.fakes import FakeTarget, device_for, sum_model
@@ -64,9 +64,8 @@ def test_the_lines_are_those_of_samples_csv(spool: Spool) -> None:
     measurement = run(FakeTarget(device_for(MODEL)), spool)
     lines = spool.samples_path(JOB).read_text().splitlines()
     first = measurement.samples[0]
-    assert (
-        lines[0] == f"uno,numbers,sum,int8,2048,0,{first.label},{first.device_class},{first.host_class},1000"
-    )
+    sample = (str(first.number), first.label, first.device_class, first.host_class, "1000")
+    assert lines[0] == quoted((*JOB.key, *sample))
     assert len(lines) == N
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import boards, toolchain
+from harness.bench import Place
 from harness.build import Firmware, build
 from harness.errors import PortError, SetupError
 from harness.upload import upload
@@ -36,7 +37,7 @@ def image_bytes(firmware: Firmware, folder: Path) -> bytes:
 def test_what_was_built_is_written(firmware: Firmware, tmp_path: Path) -> None:
     expected = image_bytes(firmware, tmp_path)
     with Bootloader() as bootloader:
-        upload(firmware, bootloader.port)
+        upload(firmware, Place("uno", port=bootloader.port))
         assert bytes(bootloader.flash[: len(expected)]) == expected
         assert set(bootloader.flash[len(expected) + 256 :]) == {0xFF}
 
@@ -47,21 +48,24 @@ def test_another_chip_is_refused_with_what_avrdude_said(firmware: Firmware) -> N
         with pytest.raises(
             PortError, match=r"The upload to the Arduino Uno R3 on .* failed: avrdude error: .*signature"
         ):
-            upload(firmware, bootloader.port)
+            upload(firmware, Place("uno", port=bootloader.port))
         assert set(bootloader.flash) == {0xFF}
 
 
-@pytest.mark.parametrize("port", ["/dev/no-such-port", "rfc2217://somewhere:4000"])
+@pytest.mark.parametrize(
+    ("port", "says"),
+    [("/dev/no-such-port", "There is no port /dev/no-such"), ("socket://127.0.0.1:1", "127.0.0.1:1 cannot")],
+)
 def test_missing_port_is_refused_before_anything_starts(
-    firmware: Firmware, port: str, monkeypatch: pytest.MonkeyPatch
+    firmware: Firmware, port: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_start(*_: str, **__: object) -> None:
         raise AssertionError("PlatformIO was started")
 
     monkeypatch.setattr(toolchain, "platformio", no_start)
-    for name in boards.names():
-        with pytest.raises(PortError, match=f"There is no port {port}"):
-            upload(dataclasses.replace(firmware, board=boards.load(name)), port)
+    for name in ("uno", "nano", "mega2560"):
+        with pytest.raises(PortError, match=says):
+            upload(dataclasses.replace(firmware, board=boards.load(name)), Place(name, port=port))
 
 
 def test_missing_avrdude_is_named_with_its_package(
@@ -69,7 +73,7 @@ def test_missing_avrdude_is_named_with_its_package(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SetupError, match="apt install avrdude"):
-        upload(firmware, "/dev/null")
+        upload(firmware, Place("uno", port="/dev/null"))
 
 
 @pytest.mark.parametrize("arguments", [[], ["--upload-port", "/dev/no-such-port"]])

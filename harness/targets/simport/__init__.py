@@ -1,4 +1,4 @@
-"""pyserial's door to the simulators: importing this makes `serial_for_url("simavr://…")` work."""
+"""pyserial's door to ports of our own: importing this makes `serial_for_url` know simavr:// and faulty://."""
 
 from __future__ import annotations
 
