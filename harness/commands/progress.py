@@ -50,6 +50,8 @@ class _Bars:
             if event.job in self._tasks:
                 self._progress.remove_task(self._tasks.pop(event.job))
             return
+        if event.kind is Kind.WAITING:
+            self._progress.console.print(f"{event.name}: {event.note}", markup=False)
         if event.job not in self._tasks:
             self._tasks[event.job] = self._progress.add_task(event.name, total=None, unit="samples")
         task = self._tasks[event.job]
@@ -62,6 +64,9 @@ class _Bars:
 def _line(event: Event, total: int) -> None:
     if event.kind is Kind.ROW:
         sys.stderr.write(_row(event, total) + "\n")
+        sys.stderr.flush()
+    elif event.kind is Kind.WAITING:
+        sys.stderr.write(f"{event.name}: {event.note}\n")
         sys.stderr.flush()
 
 

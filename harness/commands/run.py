@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +21,24 @@ def command(
         str, typer.Argument(metavar="SUITE", help="quick, or a suite file of your own (.toml).")
     ],
     *,
-    board: Annotated[str, typer.Option(help="A name that `kilobench boards` lists.")] = "uno",
+    board: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A type, or a name of bench.toml; again for boards side by side.", show_default="uno"
+        ),
+    ] = None,
     port: Annotated[
         str | None, typer.Option(metavar="PORT", help="Of a real board.  [default: that of the only one]")
     ] = None,
     sim: Annotated[bool, typer.Option("--sim", help="Simulate the board.")] = False,
+    bench: show.BenchFile = None,
+    own_boards: show.OwnBoards = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="For a board that was unplugged, as long as it takes.")
+    ] = False,
+    faults: Annotated[
+        str | None, typer.Option(metavar="FAULTS", help="Damage the line on purpose: flip=0.01&seed=1.")
+    ] = None,
     speed: Annotated[
         bool, typer.Option("--speed", help="Lay weights out for the fewest cycles, not the fewest bytes.")
     ] = False,
@@ -43,37 +57,51 @@ def command(
     as_json: show.Json = False,
 ) -> None:
     """Train, build and measure every job of a suite."""
-    from harness import boards, runner, suites
-    from harness.commands import ports, progress
+    from harness import desk, runner, suites
+    from harness.commands import progress
     from harness.commands import report as reporting
+    from harness.faulty import Faults
     from harness.report import make
 
-    kind = boards.load(board)
+    show.use_boards(own_boards)
     chosen = suites.load(suite)
     if speed:
         chosen = replace(chosen, speed=True)
     if sim and port is not None:
         raise InputError("--sim and --port exclude each other.", "Give one of the two.")
-    where = None if sim else port or ports.only(kind)
-    folder = out or (_unfinished(chosen.name, board) if resume else _fresh(chosen.name, board))
+    names = board or ["uno"]
+    damage = Faults.parse(faults) if faults else None
+    places = desk.places(names, bench, port=port, simulate=sim, wait=wait)
+    types = list(dict.fromkeys(place.type for place in places))
+    title = "+".join(names)
+    folder = out or (_unfinished(chosen.name, title) if resume else _fresh(chosen.name, title))
     try:
-        with progress.listener(len(chosen.jobs(board)), plain=quiet or as_json) as hear:
+        total = sum(len(chosen.jobs(name)) for name in types)
+        with progress.listener(total, plain=quiet or as_json) as hear:
             done = runner.run(
                 chosen,
-                board=board,
-                port=where,
-                simulate=sim,
+                places=places,
                 out=folder,
                 resume=resume,
                 jobs=jobs,
                 meter=meter,
+                wait=wait,
+                faults=damage,
                 on_event=hear,
             )
     except KeyboardInterrupt:
-        place = "--sim" if sim else f"--port {where}"
-        measured = f" --meter {meter}" if meter else ""
-        options = f"{place}{' --speed' if speed else ''}{measured} --out {folder} --resume"
-        line = f"kilobench run {suite} --board {board} {options}"
+        given = {
+            "--port": port,
+            "--bench": bench,
+            "--boards": own_boards,
+            "--meter": meter,
+            "--faults": faults,
+            "--out": folder,
+        }
+        words = ["kilobench", "run", suite, *(word for name in names for word in ("--board", name))]
+        words += [name for name, wanted in (("--sim", sim), ("--speed", speed), ("--wait", wait)) if wanted]
+        words += [word for name, value in given.items() if value for word in (name, str(value))]
+        line = shlex.join([*words, "--resume"])
         sys.stderr.write(f"\nWhat was measured is kept; continue with {line}\n")
         raise
     made = make(folder)

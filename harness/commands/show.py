@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from models.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+BenchFile = Annotated[
+    Path | None,
+    typer.Option("--bench", metavar="FILE", help="What is wired to this desk.  [default: your bench.toml]"),
+]
+OwnBoards = Annotated[
+    Path | None, typer.Option("--boards", metavar="DIR", help="A folder with board files of your own.")
+]
 
 WIDE = 200
 """Columns where output is not a terminal: a file or a pipe has no edge to wrap at."""
+
+
+def use_boards(folder: Path | None) -> None:
+    """Board files of the user's own, for this process and those it starts."""
+    if folder is None:
+        return
+    from harness.boards import FOLDERS_VARIABLE
+
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}.", "Name one that holds board files (.toml).")
+    os.environ[FOLDERS_VARIABLE] = os.pathsep.join(
+        part for part in (str(folder.resolve()), os.environ.get(FOLDERS_VARIABLE, "")) if part
+    )
 
 
 def as_json(facts: Any) -> None:

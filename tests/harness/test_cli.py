@@ -253,8 +253,7 @@ def test_the_only_connected_board_is_used(
 
     monkeypatch.setattr(runner, "run", fake)
     assert cli.run_line(["run", "quick", "--out", str(tmp_path / "run")]) == 0
-    assert asked["port"] == "/dev/ttyACM7"
-    assert asked["simulate"] is False
+    assert [place.port for place in asked["places"]] == ["/dev/ttyACM7"]
     assert "report.html" in capsys.readouterr().out
 
 
