@@ -40,6 +40,11 @@ def upload(firmware: Firmware, place: Place, *, wait: bool = False, tell: Tell |
     """
     tell = tell or (lambda _: None)
     about = toolchain.manifest(firmware.board.environment)["upload"]
+    if "protocol" not in about:
+        raise SetupError(
+            f"How the {firmware.board.title} is programmed is not known.",
+            "Use a simulated one: --sim.",
+        )
     if about["protocol"] != "drive" and shutil.which("avrdude") is None:
         raise SetupError("The program avrdude is not on PATH.", "Install it: sudo apt install avrdude")
     port = _reachable(place, wait, tell)

@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 from SCons.Script import COMMAND_LINE_TARGETS, AlwaysBuild, Builder, Default, DefaultEnvironment
 
@@ -100,46 +99,8 @@ else:
     Path(env.subst("$BUILD_DIR")).mkdir(parents=True, exist_ok=True)
     Path(env.subst("$BUILD_DIR/flags.txt")).write_text(env.subst("$CFLAGS $CCFLAGS"), encoding="utf8")
 
-
-def reach_bootloader(target: Any, source: Any, env: Any) -> None:
-    """A named port that exists, and a board that listens: avrdude checks neither.
-
-    avrdude 7.1 with `-c wiring` spins for ever on a missing port, and PlatformIO, given none, picks the first
-    it finds. Boards with USB in the chip start their bootloader when the port is opened at 1200 baud.
-    """
-    port = env.subst("$UPLOAD_PORT")
-    if not port:
-        refuse("no upload port was named. Add --upload-port, for example --upload-port /dev/ttyACM0.")
-    if os.name == "posix" and "://" not in port and not Path(port).exists():
-        refuse(f"there is no port {port}. `pio device list` shows those that are connected.")
-    if board.get("upload.use_1200bps_touch", False):
-        from platformio.device.list.util import list_serial_ports
-
-        before = list_serial_ports()
-        env.TouchSerialPort("$UPLOAD_PORT", 1200)
-        env.Replace(UPLOAD_PORT=env.WaitForNewSerialPort(before))
-
-
-env.Replace(
-    UPLOADER="avrdude",
-    UPLOADERFLAGS=[
-        *("-p", "$BOARD_MCU", "-c", "$UPLOAD_PROTOCOL", "-b", "$UPLOAD_SPEED", "-P", '"$UPLOAD_PORT"'),
-        "-D",  # bootloaders erase page by page; a chip erase is not theirs to do
-    ],
-    UPLOADCMD='$UPLOADER $UPLOADERFLAGS -U flash:w:"$SOURCE":i',
-)
-registry_avrdude = env.PioPlatform().get_package_dir("tool-avrdude")
-if registry_avrdude:  # built to look for its configuration in another place than it is unpacked to
-    env.Append(UPLOADERFLAGS=["-C", f'"{registry_avrdude}/avrdude.conf"'])
-
-env.AddPlatformTarget(
-    "upload",
-    image,
-    [
-        env.VerboseAction(reach_bootloader, "Looking for the board..."),
-        env.VerboseAction("$UPLOADCMD", "Uploading $SOURCE"),
-    ],
-    "Upload",
+env.SConscript(
+    str(Path(env.PioPlatform().get_dir(), "builder", "upload.py")), exports={"env": env, "image": image}
 )
 AlwaysBuild(env.Alias("nobuild", image))
 Default([image])
