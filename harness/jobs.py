@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from harness import stats
 from harness.boards import Board
 from harness.errors import DoesNotFit, InputError, KilobenchError, SetupError
+from harness.targets.base import INSTRUCTIONS, kind
 
 ROW_COLUMNS = (
     "board",
@@ -33,6 +34,7 @@ ROW_COLUMNS = (
     "clipped",
     "accuracy",
     "agreement",
+    "timing",
     "cycles_median",
     "cycles_min",
     "cycles_max",
@@ -167,12 +169,17 @@ def measured(
     figures: Figures,
     samples: Sequence[Sample],
     *,
+    timing: str,
     stack_peak: int | None,
     clipped: int = 0,
     energy: Mapping[str, str] | None = None,
     problems: Sequence[str] = (),
 ) -> dict[str, str]:
-    """The row of a job that was run to its end."""
+    """The row of a job that was run to its end.
+
+    timing: as the target's facts have it. Where only instructions are known they stand for cycles, and the
+    row gives no time.
+    """
     n = len(samples)
     cycles = stats.summary([sample.cycles for sample in samples])
     right = sum(sample.device_class == sample.label for sample in samples)
@@ -196,10 +203,11 @@ def measured(
         "clipped": str(clipped),
         "accuracy": f"{right / n:.6f}",
         "agreement": f"{(n - len(strays)) / n:.6f}",
+        "timing": kind(timing),
         "cycles_median": _whole(cycles.median),
         "cycles_min": _whole(cycles.minimum),
         "cycles_max": _whole(cycles.maximum),
-        "ms": f"{board.milliseconds(cycles.median):.6g}",
+        "ms": "" if timing == INSTRUCTIONS else f"{board.milliseconds(cycles.median):.6g}",
         **(energy or {}),
         "status": Status.FAILED if problems else Status.OK,
         "reason": " ".join(problems),

@@ -224,6 +224,7 @@ def _result(
         board,
         figures,
         measurement.samples,
+        timing=facts.timing,
         stack_peak=facts.stack_peak,
         clipped=clipped,
         energy=used.cells,

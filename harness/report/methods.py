@@ -8,6 +8,16 @@ from typing import Any
 from harness.boards import Board
 from harness.report import numbers
 from harness.report.rundata import Run, board_type
+from harness.targets.base import CYCLE_EXACT, INSTRUCTIONS, MODELLED
+
+EXPLAINED = {
+    CYCLE_EXACT: f"Timing is {CYCLE_EXACT}: the device counts with its own timer, and the trigger pin "
+    "confirms it.",
+    MODELLED: f"Timing is {MODELLED}: instructions between the edges of the trigger pin are counted, and "
+    "each takes the cycles that the processor's manual gives for it, with memory that never makes it wait.",
+    INSTRUCTIONS: "No time is known: instructions between the edges of the trigger pin are counted, and how "
+    "long this processor takes for them is not modelled.",
+}
 
 
 def title(run: Run) -> str:
@@ -79,8 +89,8 @@ def _target(run: Run) -> str:
 
 def _timing(run: Run) -> str:
     timing = _distinct(run, "timing")
-    if "simulated" in timing:
-        return f"Timing is {timing}: the device counts with its own timer, and the trigger pin confirms it."
+    if timing in EXPLAINED:
+        return EXPLAINED[timing]
     return f"Timing: {timing}." if timing else ""
 
 

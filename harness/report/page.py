@@ -40,11 +40,12 @@ def _table(run: Run) -> str:
     """Roles are explicit: a phone's style makes cards of the rows, and browsers then forget the table."""
     if not run.measured:
         return ""
+    columns = tables.columns(run)
     heads = "".join(
         f'<th scope="col" role="columnheader">{escape(column.name)}<small>{escape(column.unit)}</small></th>'
-        for column in tables.COLUMNS
+        for column in columns
     )
-    bodies = "\n".join(_body(panel) for panel in run.panels())
+    bodies = "\n".join(_body(panel, columns) for panel in run.panels())
     caption = (
         "Median of each model over the whole test set. RAM is static memory and the deepest stack. "
         f"Agreement: predictions that the host computes as the device does. {tables.legend(run)}"
@@ -57,15 +58,15 @@ def _table(run: Run) -> str:
     )
 
 
-def _body(panel: Panel) -> str:
-    best = {column: column.best(panel.rows) for column in tables.COLUMNS}
-    span = len(tables.COLUMNS) + 1
+def _body(panel: Panel, columns: tuple[tables.Column, ...]) -> str:
+    best = {column: column.best(panel.rows) for column in columns}
+    span = len(columns) + 1
     lines = [
         f'<tr class="group" role="row"><th scope="rowgroup" role="rowheader" colspan="{span}">'
         f"{escape(panel.dataset)}</th></tr>"
     ]
     for label, row in zip(panel.labels(), panel.rows, strict=True):
-        cells = "".join(_cell(column, row, row in best[column]) for column in tables.COLUMNS)
+        cells = "".join(_cell(column, row, row in best[column]) for column in columns)
         shape = "float32" if row.numbers == "float32" else "integer"
         swatch = f'<span class="swatch {shape}" style="color: {theme.css(row.model)}"></span>'
         lines.append(

@@ -81,7 +81,10 @@ class Row:
     accuracy: float | None
     """Of 1, as is agreement."""
     agreement: float | None
+    timing: str
+    """How time was had: cycle-exact, modelled, instructions (no time is known then) or device timer."""
     cycles_median: float | None
+    """Instructions, where timing says so; and so the two below."""
     cycles_min: int | None
     cycles_max: int | None
     ms: float | None
@@ -129,6 +132,20 @@ class Row:
     def ram(self) -> int | None:
         """Static RAM and the deepest stack; without the latter where the target can't see it."""
         return None if self.ram_static is None else self.ram_static + (self.stack_peak or 0)
+
+    @property
+    def cycles(self) -> float | None:
+        return None if self.timing == "instructions" else self.cycles_median
+
+    @property
+    def instructions(self) -> float | None:
+        """Where nothing more is known."""
+        return self.cycles_median if self.timing == "instructions" else None
+
+    @property
+    def work(self) -> float | None:
+        """What a prediction takes, to be compared on one board: milliseconds, or instructions."""
+        return self.ms if self.instructions is None else self.instructions
 
     @property
     def family(self) -> str:

@@ -41,17 +41,19 @@ def integer_and_float(run: Run) -> list[tuple[Row, Row]]:
     return [
         (row, floats[key(row)])
         for row in run.measured
-        if row.ok and row.numbers != "float32" and key(row) in floats and row.ms and floats[key(row)].ms
+        if row.ok and row.numbers != "float32" and key(row) in floats and row.work and floats[key(row)].work
     ]
 
 
 def _speed(pairs: Sequence[tuple[Row, Row]]) -> str:
-    ratios = sorted((slow.ms or 0) / (fast.ms or 1) for fast, slow in pairs)
+    ratios = sorted((slow.work or 0) / (fast.work or 1) for fast, slow in pairs)
     losses = [(exact.accuracy or 0) - (rounded.accuracy or 0) for rounded, exact in pairs]
     low, high = numbers.significant(ratios[0], 2), numbers.significant(ratios[-1], 2)
     span = f"{low}" if low == high else f"{low} to {high}"
     worst = max(losses)
     cost = f"at most {_points(worst)} less accurate" if worst > 0 else "no less accurate"
+    if any(row.instructions for pair in pairs for row in pair):
+        return f"Float firmware takes {span} times the instructions of integer firmware, which is {cost}."
     return f"Integer firmware is {span} times as fast as float firmware of the same models, and {cost}."
 
 
@@ -61,20 +63,20 @@ def _points(difference: float) -> str:
 
 
 def _winners(run: Run) -> list[str]:
-    return [_winner(panel) for panel in run.panels() if any(row.ok and row.ms for row in panel.rows)]
+    return [_winner(panel) for panel in run.panels() if any(row.ok and row.work for row in panel.rows)]
 
 
 def _winner(panel: Panel) -> str:
     """Most accurate and fastest of a dataset, which may be the same."""
     names = dict(zip(panel.rows, panel.labels(), strict=True))
-    rows = [row for row in panel.rows if row.ok and row.ms]
-    best = max(rows, key=lambda row: (row.accuracy or 0, -(row.ms or 0)))
-    fastest = min(rows, key=lambda row: (row.ms or 0, -(row.accuracy or 0)))
+    rows = [row for row in panel.rows if row.ok and row.work]
+    best = max(rows, key=lambda row: (row.accuracy or 0, -(row.work or 0)))
+    fastest = min(rows, key=lambda row: (row.work or 0, -(row.accuracy or 0)))
     where = f"On {panel.dataset}, {names[best]}"
     if best is fastest:
         return (
             f"{where} is the most accurate and the fastest: {numbers.percent(best.accuracy or 0)} of "
-            f"{numbers.count(best.n_samples or 0)} samples, {numbers.milliseconds(best.ms or 0)} each."
+            f"{numbers.count(best.n_samples or 0)} samples, {_work(best)} each."
         )
     quick = f"{names[fastest]} the fastest ({_figures(fastest)})"
     return f"{where} is the most accurate ({_figures(best)}) and {quick}."
@@ -82,7 +84,13 @@ def _winner(panel: Panel) -> str:
 
 def _figures(row: Row) -> str:
     size = numbers.of_bytes(row.flash_model or 0)
-    return f"{numbers.percent(row.accuracy or 0)}, {numbers.milliseconds(row.ms or 0)}, {size}"
+    return f"{numbers.percent(row.accuracy or 0)}, {_work(row)}, {size}"
+
+
+def _work(row: Row) -> str:
+    if row.instructions is not None:
+        return f"{numbers.count(row.instructions)} instructions"
+    return numbers.milliseconds(row.ms or 0)
 
 
 def _agreement(rows: Sequence[Row]) -> str:

@@ -55,16 +55,28 @@ def _percent(fraction: float) -> str:
 ACCURACY = Column("accuracy", "%", lambda row: row.accuracy, _percent, 1)
 AGREEMENT = Column("agreement", "%", lambda row: row.agreement, _percent)
 TIME = Column("time", "ms", lambda row: row.ms, numbers.significant, -1)
-CYCLES = Column("cycles", "median", lambda row: row.cycles_median, numbers.count, -1)
+CYCLES = Column("cycles", "median", lambda row: row.cycles, numbers.count, -1)
+INSTRUCTIONS = Column("instructions", "median", lambda row: row.instructions, numbers.count, -1)
 ENERGY = Column("energy", "µJ", lambda row: row.energy_uJ, numbers.significant, -1)
 MODEL = Column("model", "B", lambda row: row.flash_model, numbers.count, -1)
 FLASH = Column("flash", "B", lambda row: row.flash_total, numbers.count, -1)
 RAM = Column("RAM", "B", lambda row: row.ram, numbers.count, -1)
 PAPER = Column("papers’ size", "kB", lambda row: row.paper_kB, lambda value: f"{value:.2f}", -1)
 CLIPPED = Column("clipped", "features", lambda row: row.clipped, numbers.count)
-COLUMNS = (ACCURACY, TIME, CYCLES, ENERGY, MODEL, FLASH, RAM, PAPER, AGREEMENT, CLIPPED)
-NARROW = (ACCURACY, TIME, ENERGY, MODEL, FLASH, RAM)
+COLUMNS = (ACCURACY, TIME, CYCLES, INSTRUCTIONS, ENERGY, MODEL, FLASH, RAM, PAPER, AGREEMENT, CLIPPED)
+NARROW = (ACCURACY, TIME, INSTRUCTIONS, ENERGY, MODEL, FLASH, RAM)
 """What a terminal of 80 columns has room for; agreement joins them where it is not perfect."""
+BY_BOARD = (TIME, CYCLES, INSTRUCTIONS, ENERGY)
+"""What not every board has: one has times, another only instructions."""
+
+
+def columns(run: Run, choice: tuple[Column, ...] = COLUMNS) -> tuple[Column, ...]:
+    """Those to show of a run: without the ones that its board has no figures for."""
+    return tuple(
+        column
+        for column in choice
+        if column not in BY_BOARD or any(column.value(row) is not None for row in run.measured)
+    )
 
 
 def energy_kind(rows: Sequence[Row]) -> str:
@@ -78,19 +90,20 @@ def terminal(run: Run) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    columns = NARROW if all(row.agreement == 1 for row in run.measured) else (*NARROW, AGREEMENT)
+    perfect = all(row.agreement == 1 for row in run.measured)
+    chosen = columns(run, NARROW if perfect else (*NARROW, AGREEMENT))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.caption = legend(run)
     table.caption_style, table.caption_justify = "dim", "left"
     for heading in ("dataset", "model"):
         table.add_column(heading, no_wrap=True)
-    for column in columns:
+    for column in chosen:
         table.add_column(f"{column.name}\n{column.unit}", justify="right", no_wrap=True)
     for panel in run.panels():
-        best = {column: column.best(panel.rows) for column in columns}
+        best = {column: column.best(panel.rows) for column in chosen}
         for number, (label, row) in enumerate(zip(panel.labels(), panel.rows, strict=True)):
             last = number == len(panel.rows) - 1
-            cells = [Text(column.text(row), "bold" if row in best[column] else "") for column in columns]
+            cells = [Text(column.text(row), "bold" if row in best[column] else "") for column in chosen]
             table.add_row(panel.dataset if number == 0 else "", label, *cells, end_section=last)
     return table
 
@@ -109,11 +122,14 @@ def troubles(run: Run) -> list[str]:
 
 
 def legend(run: Run) -> str:
-    """What energy figures are, and what the marks mean."""
+    """What times and energy figures are, and what the marks mean."""
     kind = energy_kind(run.measured)
+    timings = {row.timing for row in run.measured}
     failed = any(not row.ok for row in run.measured)
     return " ".join(
         [
+            *(["Time is modelled from the processor's documented timings."] if "modelled" in timings else []),
+            *(["No time is known of this board."] if "instructions" in timings else []),
             *([f"Energy is {kind}."] if kind else []),
             "Bold: the best of a dataset.",
             *(["†: failed, the reason is below."] if failed else []),
@@ -122,13 +138,14 @@ def legend(run: Run) -> str:
 
 
 def markdown(run: Run) -> str:
-    headings = ["dataset", "model", *(column.heading for column in COLUMNS)]
-    lines = [_pipes(headings), _pipes(["---", "---", *["---:"] * len(COLUMNS)])]
+    chosen = columns(run)
+    headings = ["dataset", "model", *(column.heading for column in chosen)]
+    lines = [_pipes(headings), _pipes(["---", "---", *["---:"] * len(chosen)])]
     for panel in run.panels():
-        best = {column: column.best(panel.rows) for column in COLUMNS}
+        best = {column: column.best(panel.rows) for column in chosen}
         for label, row in zip(panel.labels(), panel.rows, strict=True):
             cells = [
-                f"**{column.text(row)}**" if row in best[column] else column.text(row) for column in COLUMNS
+                f"**{column.text(row)}**" if row in best[column] else column.text(row) for column in chosen
             ]
             lines.append(_pipes([panel.dataset, label, *cells]))
     lines += ["", legend(run)]
@@ -157,8 +174,10 @@ CSV_COLUMNS = (
     "agreement_pct",
     "samples",
     "clipped",
+    "timing",
     "time_ms",
     "cycles_median",
+    "instructions_median",
     "energy_uJ",
     "energy_kind",
     "model_B",
@@ -182,8 +201,8 @@ def comma_separated(run: Run) -> str:
                 *(row.board, row.target, row.dataset, row.model, row.numbers, row.budget),
                 *(row.seed, row.speed, row.max_ms, row.shape),
                 *(_hundredfold(value) for value in (row.accuracy, low, high, row.agreement)),
-                *(row.n_samples, row.clipped),
-                *(_plain(value) for value in (row.ms, row.cycles_median, row.energy_uJ)),
+                *(row.n_samples, row.clipped, row.timing),
+                *(_plain(value) for value in (row.ms, row.cycles, row.instructions, row.energy_uJ)),
                 row.energy_kind,
                 *(row.flash_model, row.flash_total, row.ram, row.paper_kB, row.status, row.reason),
             ]
@@ -202,21 +221,22 @@ def _hundredfold(fraction: float | None) -> str:
 
 def latex(run: Run) -> str:
     """A booktabs table, ready to be \\input."""
+    chosen = columns(run)
     lines = [
         "% needs \\usepackage{booktabs}",
-        f"\\begin{{tabular}}{{ll{'r' * len(COLUMNS)}}}",
+        f"\\begin{{tabular}}{{ll{'r' * len(chosen)}}}",
         "\\toprule",
-        " & ".join(["dataset", "model", *(_tex(column.name) for column in COLUMNS)]) + " \\\\",
-        " & ".join(["", "", *(_tex(column.unit) for column in COLUMNS)]) + " \\\\",
+        " & ".join(["dataset", "model", *(_tex(column.name) for column in chosen)]) + " \\\\",
+        " & ".join(["", "", *(_tex(column.unit) for column in chosen)]) + " \\\\",
     ]
     for panel in run.panels():
         lines.append("\\midrule")
-        best = {column: column.best(panel.rows) for column in COLUMNS}
+        best = {column: column.best(panel.rows) for column in chosen}
         for number, (label, row) in enumerate(zip(panel.labels(), panel.rows, strict=True)):
-            cells = [_tex(column.text(row)) for column in COLUMNS]
+            cells = [_tex(column.text(row)) for column in chosen]
             cells = [
                 f"\\textbf{{{cell}}}" if row in best[column] else cell
-                for cell, column in zip(cells, COLUMNS, strict=True)
+                for cell, column in zip(cells, chosen, strict=True)
             ]
             name = _tex(panel.dataset) if number == 0 else ""
             lines.append(" & ".join([name, _tex(label), *cells]) + " \\\\")

@@ -19,6 +19,11 @@ DEVICE_TIMER = "device timer"
 """A real board: the device counts, and nobody sees its pin."""
 
 
+def kind(timing: str) -> str:
+    """As a row says it: cycle-exact, modelled, instructions or device timer."""
+    return timing.partition(" (")[0]
+
+
 @dataclass(frozen=True)
 class Window:
     """One high phase of the trigger pin, in CPU cycles."""

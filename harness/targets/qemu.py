@@ -68,11 +68,9 @@ class QemuTarget:
     def facts(self) -> Facts:
         machine = self._running()
         totals, image = machine.counts.totals(), machine.image
-        timed = bool(self.board.simulator.timings)
         return Facts(
             target="qemu",
-            timing=MODELLED if timed else INSTRUCTIONS,
-            cycles=totals.cycles if timed else None,
+            timing=MODELLED if self.board.simulator.timings else INSTRUCTIONS,
             stack_peak=image.stack_end - totals.stack_low if totals.stack_low else None,
             cpu_seconds=machine.cpu_seconds(),
             version=qemumachine.version(machine.program),

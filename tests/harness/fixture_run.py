@@ -56,6 +56,7 @@ def row(dataset: str, model: str, numbers: str, **changes: Any) -> dict[str, Any
         "clipped": 0,
         "accuracy": round(accuracy * n) / n,
         "agreement": 1.0,
+        "timing": "cycle-exact",
         "cycles_median": cycles,
         "cycles_min": cycles - 12,
         "cycles_max": cycles + 9,

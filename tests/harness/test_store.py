@@ -19,6 +19,7 @@ from harness.jobs import ROW_COLUMNS, Figures, Job, Result, Sample, measured, un
 from harness.report import rundata
 from harness.spool import SampleLog
 from harness.store import SAMPLE_COLUMNS, RunStore
+from harness.targets.base import CYCLE_EXACT
 
 JOBS = [Job("uno", "digits", model, "int8", 2048) for model in ("protonn", "linear", "tree")]
 ABOUT = {"suite": "mine", "definition": {"seed": 0}, "board": "uno", "target": "simavr"}
@@ -43,7 +44,7 @@ def do(store: RunStore, job: Job, n: int = 5) -> None:
     with SampleLog(store.spool, job) as log:
         for sample in samples(n)[len(log.samples) :]:
             log.append(sample)
-        row = measured(job, boards.load("uno"), FIGURES, log.samples, stack_peak=30)
+        row = measured(job, boards.load("uno"), FIGURES, log.samples, timing=CYCLE_EXACT, stack_peak=30)
     store.spool.finish(job, Result(row, {"compiler": "gcc 1.2", "flags": "-O2"}))
 
 
@@ -69,7 +70,7 @@ def test_the_columns_are_those_the_report_reads() -> None:
     assert ",".join(ROW_COLUMNS) == (
         "board,target,dataset,model,numbers,budget,seed,speed,max_ms,shape,"
         "flash_model,flash_total,ram_static,stack_peak,paper_kB,"
-        "n_samples,clipped,accuracy,agreement,cycles_median,cycles_min,cycles_max,ms,"
+        "n_samples,clipped,accuracy,agreement,timing,cycles_median,cycles_min,cycles_max,ms,"
         "energy_uJ,energy_low_uJ,energy_high_uJ,energy_net_uJ,energy_kind,energy_meter,volts,volts_kind,"
         "status,reason"
     )
@@ -269,7 +270,9 @@ def test_labels_are_quoted_where_they_must_be(tmp_path: Path) -> None:
 def test_a_measured_row() -> None:
     lot = [Sample(i, "1", "1" if i else "0", "1", 16_000 + i) for i in range(4)]
     energy = {"energy_uJ": "46.0043", "energy_kind": "modelled"}
-    row = measured(JOBS[0], boards.load("uno"), FIGURES, lot, stack_peak=None, energy=energy)
+    row = measured(
+        JOBS[0], boards.load("uno"), FIGURES, lot, timing=CYCLE_EXACT, stack_peak=None, energy=energy
+    )
     assert tuple(sorted(row)) == tuple(sorted(ROW_COLUMNS))
     assert (
         row
@@ -277,6 +280,7 @@ def test_a_measured_row() -> None:
             "n_samples": "4",
             "accuracy": "0.750000",
             "agreement": "0.750000",
+            "timing": "cycle-exact",
             "cycles_median": "16001.5",
             "cycles_min": "16000",
             "cycles_max": "16003",
@@ -292,7 +296,15 @@ def test_a_measured_row() -> None:
 
 
 def test_a_problem_makes_a_row_fail_and_keeps_its_figures() -> None:
-    row = measured(JOBS[0], boards.load("uno"), FIGURES, samples(3), stack_peak=9, problems=["It drifts."])
+    row = measured(
+        JOBS[0],
+        boards.load("uno"),
+        FIGURES,
+        samples(3),
+        timing=CYCLE_EXACT,
+        stack_peak=9,
+        problems=["It drifts."],
+    )
     assert (row["status"], row["reason"], row["cycles_median"]) == ("failed", "It drifts.", "1001")
 
 
