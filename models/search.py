@@ -112,27 +112,30 @@ def best_candidate(
 ) -> Judged:
     """The candidate of highest accuracy as an integer model within the bounds.
 
-    Candidates come best guess first. Where several splits show how uncertain the accuracies are, an earlier
-    candidate is taken unless the best one is better by more than a standard error.
+    Candidates come best guess first; where they are few, all are finalists. Where several splits show how
+    uncertain the accuracies are, an earlier candidate is taken unless the best one is better by more than a
+    standard error.
     """
     splits = _splits(X, y, effort, seed)
     field = [dict(c) for c in candidates[: effort.candidates]]
     # Candidates that see a part of large data see it more often: as many samples as in the full training.
     again = TRAIN_SHARE * len(X) / len(splits[0][0])
-    # Small data are cheap to learn in full, and how long is good for them is a question of its own.
-    share = effort.first_share if len(X) >= SMALL else 1.0
-    short = [_with_epochs(p, share * again) for p in field]
-    judged = _judge(fit, short, X, y, splits=splits[:1], bounds=bounds, progress=progress)
-    ranked = sorted(range(len(field)), key=lambda i: -judged[i][0])
-    if judged[ranked[0]][0] < 0:
-        raise _nothing(bounds)
-    finalists = [field[i] for i in sorted(ranked[: effort.finalists])]
-    if len(finalists) == 1:
-        return Judged(finalists[0], judged[ranked[0]][0])
+    finalists = field
+    if not 1 < len(field) <= effort.finalists:
+        # Small data are cheap to learn in full, and how long is good for them is a question of its own.
+        share = effort.first_share if len(X) >= SMALL else 1.0
+        short = [_with_epochs(p, share * again) for p in field]
+        judged = _judge(fit, short, X, y, splits=splits[:1], bounds=bounds, progress=progress)
+        ranked = sorted(range(len(field)), key=lambda i: -judged[i][0])
+        if judged[ranked[0]][0] < 0:
+            raise _nothing(bounds)
+        finalists = [field[i] for i in sorted(ranked[: effort.finalists])]
+        if len(finalists) == 1:
+            return Judged(finalists[0], judged[ranked[0]][0])
     longer = [_with_epochs(p, again) for p in finalists]
     final = _judge(fit, longer, X, y, splits=splits, bounds=bounds, progress=progress)
     chosen = _first_as_good(final)
-    if final[chosen][0] < 0 and bounds.slow:
+    if final[chosen][0] < 0:
         raise _nothing(bounds)
     return Judged(finalists[chosen], float(np.mean(final[chosen])))
 

@@ -3,12 +3,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import signal
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
 from models import datasets, protonn_math, registry, search, training
+from models.device import Array
 from models.errors import BudgetError, DatasetError, InputError, UnknownName
 
 
@@ -118,10 +120,16 @@ class Fake:
         return np.where(np.arange(len(X)) < self.right * len(X), X[:, 0], -1)
 
 
-def judge(candidates: list[dict[str, Any]], effort: str) -> search.Judged:
+def judge(
+    candidates: list[dict[str, Any]], effort: str, fitted: Callable[[Any], object] = id
+) -> search.Judged:
+    def fit(params: Mapping[str, Any], X: Array, y: Array) -> Fake:
+        fitted(params)
+        return Fake(**params)
+
     y = np.arange(400) % 2
     return search.best_candidate(
-        lambda params, X, y: Fake(**params),
+        fit,
         candidates,
         y[:, None].astype(float),
         y,
@@ -140,6 +148,15 @@ def test_search_takes_the_most_accurate_that_fits(effort: str) -> None:
 
 def test_search_prefers_the_earlier_of_equals() -> None:
     assert judge([{"right": 0.8, "size": 1}, {"right": 0.8, "size": 2}], "normal").params["size"] == 1
+
+
+def test_no_more_candidates_than_finalists_need_no_first_round() -> None:
+    fits: list[Any] = []
+    splits, finalists = search.EFFORTS["normal"].splits, search.EFFORTS["normal"].finalists
+    judge([{"right": 0.8 + n / 100} for n in range(finalists)], "normal", fits.append)
+    assert len(fits) == finalists * splits
+    judge([{"right": 0.8 + n / 100} for n in range(finalists + 1)], "normal", fits.append)
+    assert len(fits) == 2 * finalists * splits + finalists + 1
 
 
 def test_an_earlier_candidate_stands_until_clearly_beaten() -> None:
