@@ -11,7 +11,7 @@ import heapq
 import numpy as np
 import numpy.typing as npt
 
-from models.trees_device import Tree
+from models.tree_nodes import Tree
 
 Floats = npt.NDArray[np.float64]
 ROUNDING = 1e-12

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,10 +23,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from models.device import Array, DeviceModel, InputScale
 from models.errors import BudgetError, InputError
+from models.inputs import FULL_SCALE
 from models.pruning import pruned
 from models.search import Task
-from models.trees_device import Tree, Trees, codes, flash_size
+from models.tree_nodes import Tree, merged
+from models.trees_device import Trees, codes, flash_size
 
+NUMBERS = ("int8", "int16")
 VALUE_LIMIT = {1: 127, 2: 32767}
 PAPER_BYTES = 12
 """The papers' size of a node: feature, threshold and child of an inner one, 4 bytes each; 4 of a leaf."""
@@ -36,6 +40,7 @@ class _TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     leaf_bytes: int = 0
     budget: int | None = None
+    numbers: str = "int8"
     random_state: int | np.random.RandomState | None = None
 
     @abstractmethod
@@ -52,8 +57,10 @@ class _TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         self.classes_, labels = np.unique(given, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("Trees need samples of at least two classes; there is only one class.")
+        if self.numbers not in NUMBERS:
+            raise ValueError(f"numbers must be one of {', '.join(NUMBERS)}, not {self.numbers!r}")
         seed = check_random_state(self.random_state).randint(2**31)
-        self.inputs_ = InputScale.for_data(samples, "int8")
+        self.inputs_ = InputScale.for_data(samples, self.numbers)
         x = self.inputs_.encode(samples)
         columns = np.arange(x.shape[1])
         trees, base = self._grow(x, labels, seed)
@@ -65,6 +72,7 @@ class _TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         trees = [_on_columns(tree, columns) for tree in trees]
         trees = self._affordable(trees, x.shape[1])
         self._trees, self._base = trees, base
+        self._steps = _steps(trees, x)
         self.n_trees_ = len(trees)
         self.n_leaves_ = sum(t.leaves for t in trees)
         return self
@@ -73,29 +81,32 @@ class _TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """Votes, or boosted scores: the device's own integers."""
         check_is_fitted(self)
         samples = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        device = self.to_device()
+        device = self.to_device(self.numbers)
         found = device.scores(device.encode(samples)).astype(np.float64)
         return found[:, 0] if found.shape[1] == 1 else found
 
     def predict(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self)
         samples = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return np.asarray(self.classes_[self.to_device().predict_index(samples)])
+        return np.asarray(self.classes_[self.to_device(self.numbers).predict_index(samples)])
 
     def to_device(self, numbers: str = "int8") -> DeviceModel:
-        """The fitted model for firmware."""
+        """The fitted model for firmware; the same integers can be sent in any type that holds them."""
         check_is_fitted(self)
-        if numbers != "int8":
-            raise InputError(f"These trees have no firmware for {numbers}.", "Choose int8.")
+        if numbers not in NUMBERS or self.inputs_.limit > FULL_SCALE[numbers]:
+            raise InputError(
+                f"Trees on features up to ±{self.inputs_.limit} have no firmware for {numbers}.",
+                f"Choose {self.numbers}.",
+            )
         return Trees.from_trees(
             self._trees,
-            self.inputs_,
+            replace(self.inputs_, numbers=numbers),
             self.classes_,
             n_features=self.n_features_in_,
             base=self._base,
             leaf_bytes=self.leaf_bytes,
             paper_bytes=sum(PAPER_BYTES * (t.leaves - 1) + 4 * t.leaves for t in self._trees),
-            info={"trees": self.n_trees_, "leaves": self.n_leaves_},
+            info={"trees": self.n_trees_, "leaves": self.n_leaves_, "steps": self._steps},
         )
 
     def _affordable(self, trees: list[Tree], n_features: int) -> list[Tree]:
@@ -103,7 +114,8 @@ class _TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             return trees
         scores = 1 if len(self.classes_) == 2 else len(self.classes_)
         listed = n_features > codes(len(self.classes_), self.leaf_bytes)
-        found = self._trees_within(trees, Fits(self.budget, self.leaf_bytes, scores, listed))
+        fits = Fits(self.budget, self.numbers, self.leaf_bytes, scores, listed)
+        found = self._trees_within(trees, fits)
         if not found:
             raise BudgetError(
                 f"Not one tree of this shape fits into {self.budget} bytes.", "Allow more bytes."
@@ -117,14 +129,15 @@ class _TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 class Fits:
     """Whether trees fit into a budget."""
 
-    def __init__(self, budget: int, leaf_bytes: int, scores: int, listed: bool) -> None:
-        self._budget, self._leaf_bytes, self.scores, self._listed = budget, leaf_bytes, scores, listed
+    def __init__(self, budget: int, numbers: str, leaf_bytes: int, scores: int, listed: bool) -> None:
+        self._budget, self._numbers, self._leaf_bytes = budget, numbers, leaf_bytes
+        self.scores, self._listed = scores, listed
 
     def __call__(self, trees: Sequence[Tree]) -> bool:
         if not trees:
             return False
         listed = 2 * max(1, len(_used(trees))) if self._listed else 0
-        return flash_size(trees, "int8", self._leaf_bytes, self.scores, listed) <= self._budget
+        return flash_size(trees, self._numbers, self._leaf_bytes, self.scores, listed) <= self._budget
 
 
 class PrunedTreeClassifier(_TreesClassifier):
@@ -135,6 +148,7 @@ class PrunedTreeClassifier(_TreesClassifier):
     ccp_alpha : prune subtrees that gain less impurity a leaf, as in scikit-learn.
     budget : largest flash size in bytes: prune further until the tree fits. None: no limit.
     min_samples_leaf : samples that a leaf must have.
+    numbers : the integers that features are rounded to, int8 or int16.
     random_state : seed of the choice between equal splits.
     """
 
@@ -144,11 +158,13 @@ class PrunedTreeClassifier(_TreesClassifier):
         *,
         budget: int | None = None,
         min_samples_leaf: int = 1,
+        numbers: str = "int8",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.ccp_alpha = ccp_alpha
         self.budget = budget
         self.min_samples_leaf = min_samples_leaf
+        self.numbers = numbers
         self.random_state = random_state
 
     def _grow(self, x: Array, labels: Array, seed: int) -> tuple[list[Tree], Array | None]:
@@ -182,6 +198,7 @@ class ForestClassifier(_TreesClassifier):
     max_leaves : leaves a tree.
     max_features : features that a split chooses from, as in scikit-learn.
     budget : largest flash size in bytes; None for no limit.
+    numbers : the integers that features are rounded to, int8 or int16.
     random_state : seed of the forest.
     """
 
@@ -192,12 +209,14 @@ class ForestClassifier(_TreesClassifier):
         max_leaves: int | None = 64,
         max_features: str | float = "sqrt",
         budget: int | None = None,
+        numbers: str = "int8",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_trees = n_trees
         self.max_leaves = max_leaves
         self.max_features = max_features
         self.budget = budget
+        self.numbers = numbers
         self.random_state = random_state
 
     def _grow(self, x: Array, labels: Array, seed: int) -> tuple[list[Tree], Array | None]:
@@ -222,6 +241,7 @@ class BoostedTreesClassifier(_TreesClassifier):
     l2_regularization : of the leaf values.
     leaf_bytes : bytes of a leaf value, 1 or 2.
     budget : largest flash size in bytes; None for no limit.
+    numbers : the integers that features are rounded to, int8 or int16.
     random_state : seed of the binning.
     """
 
@@ -234,6 +254,7 @@ class BoostedTreesClassifier(_TreesClassifier):
         l2_regularization: float = 1.0,
         leaf_bytes: int = 1,
         budget: int | None = None,
+        numbers: str = "int8",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_rounds = n_rounds
@@ -242,6 +263,7 @@ class BoostedTreesClassifier(_TreesClassifier):
         self.l2_regularization = l2_regularization
         self.leaf_bytes = leaf_bytes
         self.budget = budget
+        self.numbers = numbers
         self.random_state = random_state
 
     def _grow(self, x: Array, labels: Array, seed: int) -> tuple[list[Tree], Array | None]:
@@ -294,7 +316,7 @@ def _voting(grown: Any) -> Tree:
 
 def _valued(nodes: Any, scale: float) -> Tree:
     leaf = nodes["is_leaf"].astype(bool)
-    threshold = np.where(leaf, 0.0, np.clip(nodes["num_threshold"], -128, 127))
+    threshold = np.where(leaf, 0.0, np.clip(nodes["num_threshold"], -32768, 32767))
     return Tree(
         np.where(leaf, -1, nodes["feature_idx"]).astype(np.int64),
         np.floor(threshold).astype(np.int64),
@@ -310,6 +332,13 @@ def _used(trees: Sequence[Tree]) -> Array:
 
 def _splits(trees: Sequence[Tree], features: int) -> Array:
     return np.bincount(np.concatenate([t.feature[t.feature >= 0] for t in trees]), minlength=features)
+
+
+def _steps(trees: Sequence[Tree], x: Array) -> float:
+    """Nodes that a sample passes in all trees, on average; firmware's cycles are told from it."""
+    limits = np.iinfo(x.dtype)
+    passed = [sum(side.sum() for side in merged(t, limits.min, limits.max).visits(x)) for t in trees]
+    return float(sum(passed)) / len(x)
 
 
 def _on_columns(tree: Tree, columns: Array) -> Tree:

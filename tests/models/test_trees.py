@@ -17,8 +17,9 @@ from models.device import InputScale
 from models.errors import BudgetError, InputError
 from models.pruning import pruned
 from models.search import Task
+from models.tree_nodes import Format, Tree, merged
 from models.trees import BoostedTreesClassifier, ForestClassifier, PrunedTreeClassifier
-from models.trees_device import Format, Tree, Trees, flash_size
+from models.trees_device import Trees, flash_size
 
 needs_gcc = pytest.mark.skipif(not hostc.available(), reason="needs gcc")
 SCALES = {name: InputScale(np.array(0.0), np.array(1.0), name) for name in ("int8", "int16")}
@@ -161,6 +162,45 @@ def test_what_is_written_is_read(leaves: int, features: int, widths: tuple[int, 
     assert np.array_equal(again.apply(x), tree.apply(x))
 
 
+@given(st.integers(1, 60), st.integers(1, 4), st.integers(0, 99))
+@settings(deadline=None)
+def test_merging_leaves_the_answers_as_they_were(leaves: int, features: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, leaves, features, 2, span=140)  # beyond int8 on both sides
+    less = merged(tree, -128, 127)
+    x = rng.integers(-128, 128, size=(200, features))
+    assert np.array_equal(less.apply(x), tree.apply(x))
+    inner = less.feature >= 0
+    assert ((less.threshold[inner] >= -128) & (less.threshold[inner] < 127)).all()
+    twins = (less.feature[less.left] < 0) & (less.feature[less.right] < 0)
+    assert not (inner & twins & (less.value[less.left] == less.value[less.right])).any()
+
+
+@pytest.mark.parametrize("kind", [PrunedTreeClassifier, ForestClassifier, BoostedTreesClassifier])
+def test_features_of_16_bits_can_be_told_apart_where_8_cannot(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=400), rng.normal(size=400)])
+    X[0] = 100.0  # which makes a step of int8 as large as all others lie apart
+    y = (np.arange(400) % 2).astype(int)
+    X[1:, 0] = np.where(y[1:] == 1, 0.3, 0.2)
+    fine = kind(random_state=0, numbers="int16").fit(X, y)
+    assert fine.score(X[1:], y[1:]) > 0.99
+    assert kind(random_state=0).fit(X, y).score(X[1:], y[1:]) < 0.9
+    assert fine.to_device("int16").numbers == "int16"
+    with pytest.raises(InputError, match="no firmware for int8"):
+        fine.to_device("int8")
+
+
+def test_integers_that_fit_int8_can_be_sent_as_int16(digits: datasets.Dataset) -> None:
+    model = ForestClassifier(3, max_leaves=9, random_state=0).fit(digits.X_train, digits.y_train)
+    small, large = model.to_device("int8"), model.to_device("int16")
+    assert (small.predict(digits.X_test) == large.predict(digits.X_test)).all()
+    with pytest.raises(InputError, match="float32"):
+        model.to_device("float32")
+    with pytest.raises(ValueError, match="numbers"):
+        ForestClassifier(numbers="int32").fit(digits.X_train, digits.y_train)
+
+
 @needs_gcc
 @pytest.mark.parametrize("numbers", ["int8", "int16"])
 @pytest.mark.parametrize("classes", [2, 6])
@@ -179,7 +219,10 @@ def test_the_kernel_agrees(leaves: int, leaf_bytes: int, classes: int, numbers: 
         leaf_bytes=leaf_bytes,
     )
     assert model.constants["skip_bytes"] == (2 if leaves == 200 else 1)
-    check_device_model(model, rng.integers(-span, span, size=(40, 40)), compiler=True)
+    samples = rng.integers(-span, span, size=(40, 40))
+    for variant in model.variants(streaming=False):
+        check_device_model(variant, samples, compiler=True)
+        assert np.array_equal(variant.scores(variant.encode(samples)), model.scores(model.encode(samples)))
 
 
 @needs_gcc
@@ -199,7 +242,9 @@ def test_flash_size_is_the_models() -> None:
         model = Trees.from_trees(
             grown, SCALES["int8"], range(3), n_features=10, base=base, leaf_bytes=leaf_bytes
         )
-        assert flash_size(grown, "int8", leaf_bytes, 3) == model.flash_bytes
+        alone = [merged(tree, -128, 127) for tree in grown]
+        assert flash_size(alone, "int8", leaf_bytes, 3) == model.flash_bytes
+        assert flash_size(grown, "int8", leaf_bytes, 3) >= model.flash_bytes
 
 
 def test_unsound_models_are_refused() -> None:

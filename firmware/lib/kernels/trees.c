@@ -1,14 +1,13 @@
 /* Decision trees, forests and boosted trees in integers.
  *
- *     inner node   feature, threshold, skip     x[feature] <= threshold: the next byte, else `skip` further
- *     leaf         255 - class                  a vote for that class
- *                  255, value                   a value for a score (boosted trees)
+ *     x[feature] <= threshold     at an inner node: go on at its low side, else at its high side
  *
  *     votes:    score_c = trees that vote for class c; with two classes votes for 1 - votes for 0
  *     boosted:  score_s = base_s + the values of the trees s, s + SCORES, s + 2·SCORES, …
  *
- * Thresholds are as wide as features; thresholds, skips and values are little-endian. Of the features only
- * those that nodes speak of are kept (MODEL_KEPT), in the order of model_kept. */
+ * Nodes are bytes (tree_nodes.h) or straight-line code (MODEL_CODE, tree_code.h). Features are int8 or int16.
+ * Where a whole vector is in RAM, the trees are walked on it; of features that come piece by piece only those
+ * are kept that nodes speak of. */
 #include "kernel.h"
 
 #if defined(MODEL_FAMILY_TREES)
@@ -16,11 +15,40 @@
 #include "argmax.h"
 #include "model_data.h"
 
-#ifdef MODEL_BOOSTED
-#define FIRST_LEAF 255u
+/* What is counted while trees are walked: votes of each class, or the sums of the scores. The exporter has
+ * proven that none can overflow. */
+#if !defined(MODEL_BOOSTED) && MODEL_TALLY_BYTES == 1
+typedef uint8_t tally_t;
+#elif !defined(MODEL_BOOSTED)
+typedef uint16_t tally_t;
+#elif MODEL_TALLY_BYTES == 2
+typedef int16_t tally_t;
 #else
-#define FIRST_LEAF (256u - MODEL_CLASSES)
+typedef int32_t tally_t;
 #endif
+
+static tally_t tally[MODEL_TALLIES];
+
+#ifdef MODEL_CODE
+#include "tree_code.h"
+#else
+#include "tree_nodes.h"
+#endif
+
+#if WHOLE_VECTORS
+
+void kernel_begin(void)
+{
+}
+
+void kernel_fold(uint16_t first, const feature_t *x, uint16_t count)
+{
+    (void)first;
+    (void)count;
+    walk_trees(x);
+}
+
+#else
 
 static feature_t kept[MODEL_SLOTS];
 
@@ -36,13 +64,15 @@ void kernel_begin(void)
 
 void kernel_fold(uint16_t first, const feature_t *x, uint16_t count)
 {
-    while (next_slot < MODEL_SLOTS) {
-        const uint16_t at = (uint16_t)(flash_u16(&model_kept[next_slot]) - first);
+    uint16_t slot = next_slot;
+    for (; slot < MODEL_SLOTS; slot++) {
+        const uint16_t at = (uint16_t)(flash_u16(&model_kept[slot]) - first);
         if (at >= count) {
             break;
         }
-        kept[next_slot++] = x[at];
+        kept[slot] = x[at];
     }
+    next_slot = slot;
 }
 
 #else
@@ -60,83 +90,25 @@ void kernel_fold(uint16_t first, const feature_t *x, uint16_t count)
 
 #endif
 
-static inline feature_t threshold_at(const uint8_t *node)
-{
-#if MODEL_NUMBERS == MODEL_INT8
-    return (feature_t)flash_u8(node);
-#else
-    return (feature_t)(uint16_t)(flash_u8(node) | (uint16_t)flash_u8(node + 1) << 8);
 #endif
-}
-
-static inline uint16_t skip_at(const uint8_t *node)
-{
-#if MODEL_SKIP_BYTES == 1
-    return flash_u8(node);
-#else
-    return (uint16_t)(flash_u8(node) | (uint16_t)flash_u8(node + 1) << 8);
-#endif
-}
-
-/* The leaf that the kept features lead to. */
-static const uint8_t *leaf_of(const uint8_t *node)
-{
-    for (;;) {
-        const uint8_t feature = flash_u8(node);
-        if (feature >= FIRST_LEAF) {
-            return node;
-        }
-        const feature_t threshold = threshold_at(node + 1);
-        node += 1 + sizeof(feature_t);
-        const uint16_t skip = kept[feature] <= threshold ? 0 : skip_at(node);
-        node += MODEL_SKIP_BYTES + skip;
-    }
-}
-
-#ifdef MODEL_BOOSTED
-
-static inline int16_t value_at(const uint8_t *leaf)
-{
-#if MODEL_LEAF_BYTES == 1
-    return (int8_t)flash_u8(leaf + 1);
-#else
-    return (int16_t)(uint16_t)(flash_u8(leaf + 1) | (uint16_t)flash_u8(leaf + 2) << 8);
-#endif
-}
 
 uint16_t kernel_finish(int32_t *scores)
 {
+#if !WHOLE_VECTORS
+    walk_trees(kept);
+#endif
+#if defined(MODEL_BOOSTED)
     for (uint16_t s = 0; s < MODEL_SCORES; s++) {
-        scores[s] = flash_i32(&model_base[s]);
+        scores[s] = flash_i32(&model_base[s]) + tally[s];
     }
-    uint16_t s = 0;
-    for (uint16_t t = 0; t < MODEL_TREES; t++) {
-        scores[s] += value_at(leaf_of(&model_nodes[flash_u16(&model_starts[t])]));
-        if (++s == MODEL_SCORES) {
-            s = 0;
-        }
+#elif MODEL_SCORES == 1
+    scores[0] = (int32_t)tally[1] - (int32_t)tally[0];
+#else
+    for (uint16_t c = 0; c < MODEL_SCORES; c++) {
+        scores[c] = tally[c];
     }
+#endif
     return argmax(scores);
 }
-
-#else
-
-uint16_t kernel_finish(int32_t *scores)
-{
-    for (uint16_t s = 0; s < MODEL_SCORES; s++) {
-        scores[s] = 0;
-    }
-    for (uint16_t t = 0; t < MODEL_TREES; t++) {
-        const uint8_t class = (uint8_t)(255 - flash_u8(leaf_of(&model_nodes[flash_u16(&model_starts[t])])));
-#if MODEL_SCORES == 1
-        scores[0] += class ? 1 : -1;
-#else
-        scores[class]++;
-#endif
-    }
-    return argmax(scores);
-}
-
-#endif
 
 #endif

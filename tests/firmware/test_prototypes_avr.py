@@ -1,4 +1,4 @@
-"""Prototypes and trees on a simulated Uno: Python's integers, buffered and streamed."""
+"""Prototypes on a simulated Uno: Python's integers, buffered and streamed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from harness.targets import runner_build
 from models.checks import adversarial_inputs
 from models.device import DeviceModel
 from models.prototypes_device import IntegerMap, PrototypesInt8
-from models.trees_device import Trees
 from tests.firmware.test_kernels_avr import check
 from tests.models.device_models import INT8
-from tests.models.test_trees import SCALES, random_tree
 
 pytestmark = pytest.mark.skipif(shutil.which("avr-gcc") is None, reason="needs avr-gcc")
 
@@ -38,22 +36,8 @@ def mapped_prototypes() -> DeviceModel:
     return PrototypesInt8.from_integers(B, [12, 8], INT8, range(2), mapping=mapping)
 
 
-def forest() -> DeviceModel:
-    rng = np.random.default_rng(2)
-    grown = [random_tree(rng, 90, 500, 4) for _ in range(3)]
-    return Trees.from_trees(grown, SCALES["int8"], range(4), n_features=500)
-
-
-def boosted() -> DeviceModel:
-    rng = np.random.default_rng(3)
-    grown = [random_tree(rng, 8, 30, 30_000, 20_000) for _ in range(6)]
-    return Trees.from_trees(
-        grown, SCALES["int16"], range(3), n_features=30, base=[-70_000, 5, 9], leaf_bytes=2
-    )
-
-
 @pytest.mark.parametrize("streaming", [False, True], ids=["buffered", "streaming"])
-@pytest.mark.parametrize("make", [whole_prototypes, mapped_prototypes, forest, boosted])
+@pytest.mark.parametrize("make", [whole_prototypes, mapped_prototypes])
 def test_the_device_gives_pythons_integers(make: Callable[[], DeviceModel], streaming: bool) -> None:
     model = make()
     check(model, adversarial_inputs(model), streaming)
