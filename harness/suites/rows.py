@@ -1,4 +1,4 @@
-"""A row of a suite: one model on one dataset, with whatever is special about it."""
+"""A row of a suite: a model on a dataset, with whatever is special about it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from harness.suites import values
 
 @dataclass(frozen=True)
 class SuiteRow:
-    """One [[row]] of a suite file: a job for every seed and number format."""
+    """One [[row]] of a suite file: a job for every dataset, model, budget, seed and number format in it."""
 
-    dataset: str
-    model: str
-    budget: int
+    dataset: tuple[str, ...]
+    model: tuple[str, ...]
+    budget: tuple[int, ...]
     numbers: tuple[str, ...] = ("int8",)
     seeds: tuple[int, ...] = ()
     """The suite's own if none is named."""
@@ -42,30 +42,34 @@ class SuiteRow:
         """Those on this board; the arguments are the suite's."""
         if self.boards and board not in self.boards:
             return []
+        every = product(self.dataset, self.model, self.budget, self.seeds or (seed,), self.numbers)
         return [
             Job(
                 board,
-                self.dataset,
-                self.model,
+                dataset,
+                model,
                 numbers,
-                self.budget,
+                size,
                 seed=own_seed,
                 effort=self.effort or effort,
                 speed=self.speed or speed,
                 max_ms=self.max_ms,
                 params=self.params,
             )
-            for own_seed, numbers in product(self.seeds or (seed,), self.numbers)
+            for dataset, model, size, own_seed, numbers in every
         ]
 
 
-def _budget(place: str, key: str, value: Any) -> int:
-    return values.size(place, values.string(place, key, value))
+def _one_or_more(place: str, key: str, value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else values.strings(place, key, value)
+
+
+def _budgets(place: str, key: str, value: Any) -> tuple[int, ...]:
+    return tuple(values.size(place, text) for text in _one_or_more(place, key, value))
 
 
 def _numbers(place: str, key: str, value: Any) -> tuple[str, ...]:
-    texts = (value,) if isinstance(value, str) else values.strings(place, key, value)
-    return values.number_formats(place, key, texts)
+    return values.number_formats(place, key, _one_or_more(place, key, value))
 
 
 def _boards(place: str, key: str, value: Any) -> tuple[str, ...]:
@@ -81,9 +85,9 @@ def _params(place: str, key: str, value: Any) -> Params:
 
 
 READERS: dict[str, Callable[[str, str, Any], Any]] = {
-    "dataset": values.string,
-    "model": values.string,
-    "budget": _budget,
+    "dataset": _one_or_more,
+    "model": _one_or_more,
+    "budget": _budgets,
     "numbers": _numbers,
     "seeds": values.wholes,
     "boards": _boards,

@@ -120,6 +120,18 @@ def test_rows_say_what_is_special_about_them(tmp_path: Path) -> None:
     }
 
 
+def test_a_row_may_name_several(tmp_path: Path) -> None:
+    text = ROWS.replace('"usps-2"', '["usps-2", "mnist-2"]').replace('"2kB"', '["1kB", "2kB"]')
+    jobs = suites.read(write(tmp_path, text)).jobs("nano")[1:]
+    assert [(job.dataset, job.budget) for job in jobs[::4]] == [
+        ("usps-2", 1024),
+        ("usps-2", 2048),
+        ("mnist-2", 1024),
+        ("mnist-2", 2048),
+    ]
+    assert len(jobs) == len({job.key for job in jobs}) == 16
+
+
 def test_rows_for_other_boards_are_left_out(tmp_path: Path) -> None:
     suite = suites.read(write(tmp_path, ROWS))
     assert [job.model for job in suite.jobs("mega2560")] == ["forest"]
@@ -162,7 +174,7 @@ def test_the_definition_is_what_json_gives_back(tmp_path: Path) -> None:
         ("[0, 1]", "0", "row 2: key 'seeds' must be a list"),
         ("{ n_trees = 31, max_leaves = 64 }", "31", "row 1: key 'params' must be a table"),
         ('"int16"', '"int17"', "row 1: key 'numbers' is 'int17'"),
-        ('"31kB"', "31", "row 1: key 'budget' must be a string"),
+        ('"31kB"', "31", "row 1: key 'budget' must be a list of one or more strings"),
         ('[[row]]\ndataset = "digits"', '[row]\ndataset = "digits"', "Cannot"),
         ("seed = 7", "seed = 7\nmodels = ['tree']", "key 'datasets' is missing beside 'models'"),
         (
