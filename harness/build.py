@@ -22,7 +22,9 @@ from harness.errors import BuildError, DoesNotFit, SetupError
 from models.device import CONSTANT_BYTES, WIRE_TYPES, DeviceModel
 
 STACK_RESERVE = 128
-"""RAM a firmware must leave to its stack. The deepest kernel takes 53 bytes and an interrupt 22 more."""
+"""RAM an AVR's firmware must leave to its stack. The deepest kernel takes 53 bytes and an interrupt 22 more."""
+WIDE_STACK_RESERVE = 512
+"""The same of 32-bit chips, whose registers are wider and more. Float models on RISC-V take 220 bytes."""
 CODE_RESERVE = 4_096
 """Flash to leave to the code when a model may be as large as it likes."""
 AVR_ARRAY, AVR_FLASH = 32_767, 65_536
@@ -134,7 +136,11 @@ def _build(model: DeviceModel, board: Board, streaming: bool) -> Firmware:
 
 
 def _fits_ram(firmware: Firmware) -> bool:
-    return firmware.ram_static + STACK_RESERVE <= firmware.board.ram_bytes
+    return firmware.ram_static + _stack_reserve(firmware.board) <= firmware.board.ram_bytes
+
+
+def _stack_reserve(board: Board) -> int:
+    return STACK_RESERVE if board.family == "avr" else WIDE_STACK_RESERVE
 
 
 def _check_size(model: DeviceModel, firmware: Firmware) -> None:
@@ -154,8 +160,8 @@ def _check_size(model: DeviceModel, firmware: Firmware) -> None:
         )
     if not _fits_ram(firmware):
         raise DoesNotFit(
-            f"{model.name} takes {firmware.ram_static} bytes of RAM and at least {STACK_RESERVE} for the "
-            f"stack, and the {board.title} has {board.ram_bytes}.",
+            f"{model.name} takes {firmware.ram_static} bytes of RAM and at least {_stack_reserve(board)} for "
+            f"the stack, and the {board.title} has {board.ram_bytes}.",
             "Take a smaller model, or a board with more RAM."
             if firmware.streaming
             else "Let it stream its features, take a smaller model, or a board with more RAM.",

@@ -32,7 +32,13 @@ class Toolchain:
 
 
 ARM = Toolchain("arm-none-eabi-gcc", "gcc-arm-none-eabi libnewlib-arm-none-eabi")
-TOOLCHAINS = {"avr": Toolchain("avr-gcc", "gcc-avr avr-libc"), "nrf51": ARM}
+RISCV = Toolchain("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf")
+TOOLCHAINS = {
+    "avr": Toolchain("avr-gcc", "gcc-avr avr-libc"),
+    "nrf51": ARM,
+    "stm32": ARM,
+    "fe310": RISCV,
+}
 
 
 def compiler(family: str) -> str:
