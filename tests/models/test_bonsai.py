@@ -13,7 +13,7 @@ from models.bonsai_net import TreeShape
 from models.device import Array
 from models.errors import BudgetError, InputError
 from models.jitter import Jitter
-from models.search import Task
+from models.search import EFFORTS, Task
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +168,14 @@ def test_every_proposed_shape_leaves_room_for_a_projection(task: Task, budget: i
         model.classes_ = np.arange(task.n_classes)
         shape = (params["projection_dim"], task.n_features)
         assert model._afford(np.random.default_rng(0).random(shape)) >= params["projection_dim"]
+
+
+def test_the_guesses_vary_depth_dimensions_and_decay_but_few_are_made_on_large_data() -> None:
+    few = bonsai_search.candidates(Task(60000, 784, 10, (28, 28)), 16384, "normal")
+    many = bonsai_search.candidates(Task(7000, 784, 10, (28, 28)), 16384, "normal")
+    assert len(few) < len(many)
+    for name in ("depth", "projection_dim", "weight_decay"):
+        assert len({params[name] for params in many[: EFFORTS["normal"].candidates]}) > 2
 
 
 def test_train_finds_a_model_within_the_budget(digits: datasets.Dataset) -> None:
