@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,9 +22,14 @@ from tests.harness.power.ptys import Pty
 from tests.harness.power.waveforms import ACTIVE, IDLE, VOLTS
 
 
-def recorded(ina: EmulatedIna, seconds: float = 0.15, settings: str = "") -> Trace:
+def recorded(
+    ina: EmulatedIna, seconds: float = 0.15, settings: str = "", pattern: Sequence[Span] = ()
+) -> Trace:
+    """pattern: windows in seconds after the start."""
     with Pty(ina) as pty, open_meter(f"{ina.kind}:{pty.path}{settings}") as meter:
         meter.start()
+        began = time.monotonic()
+        ina.windows = lambda: [Span(began + span.start, began + span.end) for span in pattern]
         time.sleep(seconds)
         return meter.stop()
 
@@ -36,10 +42,7 @@ def test_it_passes_the_conformance_check(kind: str) -> None:
 
 
 def test_current_voltage_and_trigger_come_through() -> None:
-    ina = EmulatedIna()
-    began = time.monotonic() + 0.05
-    ina.windows = lambda: [Span(began, began + 0.1)]
-    trace = recorded(ina, 0.3)
+    trace = recorded(EmulatedIna(), 0.4, pattern=[Span(0.2, 0.3)])
     (span,) = triggered(trace)
     assert span.seconds == pytest.approx(0.1, abs=2e-6)
     assert trace.volts == pytest.approx(VOLTS)
