@@ -106,8 +106,8 @@ class Schedule:
     """From here on the parameters are averaged, which takes the noise of the last batches out of them."""
 
 
-PRUNE_EVERY = 8
-"""Batches between two prunings: sorting all weights costs more than a batch does."""
+LOOK_EVERY = 8
+"""Batches between two looks at all weights, to prune and to scale steps: one costs as much as a batch."""
 CALIBRATION = 4096
 """Samples that scales are chosen on."""
 SETTLING = 300
@@ -141,14 +141,18 @@ def train(
                 room = {name: afford(network.importance(name)) for name, afford in network.afford.items()}
             for chosen in optim.minibatches(X.shape[0], schedule.batch, rng):
                 part = done / total
-                if not network.integer and done % PRUNE_EVERY == 0:
+                if not network.integer and done % LOOK_EVERY == 0:
                     _prune(network, room, part, schedule)
                 if not network.integer and part >= schedule.integer_from:
                     _enter_integers(network, X)
                     adam = optim.Adam(network.params, decay=schedule.decay)
+                    sizes = _sizes(network)
+                if done % LOOK_EVERY == 0:
+                    sizes = _sizes(network)
                 network.anneal(part)
                 batch = X[chosen] if augment is None else augment(X[chosen], rng)
-                _step(network, adam, batch, targets[chosen], optim.one_cycle(part, schedule.rate))
+                rates = _rates(network, sizes, optim.one_cycle(part, schedule.rate))
+                _step(network, adam, batch, targets[chosen], rates)
                 if network.integer and part >= schedule.average_from:
                     average = average or optim.Average(network.params)
                     average.update(network.params)
@@ -188,15 +192,15 @@ def _settle(network: Network, X: Array, targets: Array, schedule: Schedule, rng:
         _enter_integers(network, X)
     network.anneal(1.0)
     adam = optim.Adam(network.params, decay=schedule.decay)
+    sizes = _sizes(network)
     for count in range(SETTLING):
         chosen = rng.integers(X.shape[0], size=min(schedule.batch, X.shape[0]))
-        _step(network, adam, X[chosen], targets[chosen], optim.cosine(count / SETTLING, schedule.rate / 4))
+        rates = _rates(network, sizes, optim.cosine(count / SETTLING, schedule.rate / 4))
+        _step(network, adam, X[chosen], targets[chosen], rates)
 
 
-def _step(network: Network, adam: optim.Adam, X: Array, targets: Array, rate: float) -> None:
-    grads = _gradients(network, X, targets)
-    rates = _rates(network, rate)
-    adam.step(grads, rates)
+def _step(network: Network, adam: optim.Adam, X: Array, targets: Array, rates: Mapping[str, float]) -> None:
+    adam.step(_gradients(network, X, targets), rates)
     network.after_step(rates)
 
 
@@ -214,13 +218,18 @@ def _gradients(network: Network, X: Array, targets: Array) -> Params:
     return grads
 
 
-def _rates(network: Network, rate: float) -> dict[str, float]:
-    rates = dict.fromkeys(network.params, rate)
+def _rates(network: Network, sizes: Mapping[str, float], rate: float) -> dict[str, float]:
+    return {name: rate * sizes.get(name, 1.0) for name in network.params}
+
+
+def _sizes(network: Network) -> dict[str, float]:
+    """How large a weight is that is not zero, of the parameters that move in proportion to that."""
+    found = {}
     for name in network.relative:
         value = network.weights(name)
         count = np.count_nonzero(value) or 1
-        rates[name] = rate * float(np.sqrt(np.sum(np.square(value)) / count))
-    return rates
+        found[name] = float(np.sqrt(np.sum(np.square(value)) / count))
+    return found
 
 
 def affordable(importance: Array, size: Callable[[Array], int], spare: int) -> int:
