@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil, log
+from math import ceil
 
 import numpy as np
 
@@ -174,62 +174,6 @@ def rounding(rows: int, sum_bytes: int, shift: int) -> Stage:
     width = sum_bytes - 1 if shift >= 8 and sum_bytes > 2 else sum_bytes
     row = 27 + 2 * sum_bytes + 2 * width + width * min(places, 3)
     return Stage("rounding", f"{rows} sums to 8 bits, shift by {shift}", 4, rows, rows * row)
-
-
-MOST_DIMENSIONS, MOST_EXP_SHIFT = 260, 16
-"""Distances have 24 bits up to here (widths.h)."""
-Z_REGISTERS = 18
-"""Dimensions that stay in registers while all prototypes are compared."""
-
-
-def distances(prototypes: int, dimensions: int) -> Stage:
-    """Squared distances of 24 bits, and the least of them."""
-    if dimensions <= Z_REGISTERS:
-        row = 11 * dimensions + 16
-        once = 22 + 2 * dimensions
-    else:
-        row = 13 * dimensions + 3 * ceil(dimensions / 6) + 25
-        once = 20
-    return Stage(
-        "distances",
-        f"{prototypes} prototypes of {dimensions} dimensions",
-        prototypes * dimensions,
-        3 * prototypes,
-        whole(once + prototypes * row + 1 + log(prototypes)),
-        whole(SQUARE_FLOOR * prototypes * dimensions),
-    )
-
-
-def similarities(prototypes: int, shift: int, near: float, listed: bool) -> Stage:
-    """exp by table; `near` prototypes have a similarity that is not zero, and may be listed apart."""
-    low = shift % 8
-    compare = 1 + (shift < 8) + (low == 0 and shift < 16)
-    divide = 1 + 2 * min(low, 8 - low)
-    far_cycles, near_cycles = 18 + compare, (42 if listed else 36) + compare + divide
-    return Stage(
-        "exp",
-        f"{prototypes} by table, of which about {near:.1f} are not zero",
-        16 + 4,
-        0,
-        whole(18 + near * near_cycles + (prototypes - near) * far_cycles),
-    )
-
-
-def weighted_scores(scores: int, prototypes: int, near: float, listed: bool) -> Stage:
-    """Σ Z·s for every score, over the near prototypes or all, then the largest."""
-    width = 3 if prototypes < 260 else 4
-    if listed:
-        row = near * (18 + width) + 22
-    else:
-        row = prototypes * (8 + width) + (1 + width) * ceil(prototypes / 8) + (48 if scores > 1 else 30)
-    return Stage(
-        "scores",
-        f"{scores} × {prototypes}{' where not zero' if listed else ''}, and the largest",
-        scores * prototypes,
-        0,
-        whole(scores * row) + argmax(scores),
-        whole(DENSE_FLOOR[width] * scores * prototypes),
-    )
 
 
 def biased_scores(scores: int) -> Stage:

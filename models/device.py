@@ -85,9 +85,14 @@ class DeviceModel(ABC):
     def stages(self, *, streaming: bool, encoded: Array | None = None) -> list[Stage]:
         """Where a prediction's flash, RAM and cycles go on an AVR; empty if the family cannot tell.
 
-        Where cycles depend on the sample, they are the mean over `encoded` ones, or an estimate without.
+        Where cycles depend on the sample, they are the mean over `encoded` ones; without these, over what
+        training has noted as typical, or an estimate.
         """
         return []
+
+    def typical(self, encoded: Array) -> Mapping[str, Any]:
+        """What `info` should keep of samples so that `stages` needs none: small, and for JSON."""
+        return {}
 
     def variants(self, *, streaming: bool) -> list[Self]:
         """The same model in every layout that its kernel can read in such firmware; they score alike."""

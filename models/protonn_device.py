@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from models import costs, encoding
+from models import costs, costs_protonn, encoding, listing
 from models.arithmetic import (
     EXP_SIXTEENTHS,
     EXP_TABLE,
@@ -41,8 +41,10 @@ MAX_EXP_SHIFT = 24
 MAX_PROJECTIONS = (2**32 - 1) // (2 * Z_LIMIT) ** 2
 """So many squared differences of at most 254 fit into 32 bits without sign."""
 
-FEW_NEAR = 0.45
-"""Below this part of near prototypes the kernel lists them, at 21 cycles a term instead of 11.5 for all."""
+JUDGED_BY = 200
+"""Samples that tell how many prototypes are near; more tell hardly better."""
+TYPICAL = "typical_projections"
+"""Under this name `info` has the projections of some training samples."""
 NEIGHBOURS = 5
 """Where samples are taken to lie when there are none: amid so many prototypes. A rough rule, found on a few
 trained models: it has told cycles 16 % too low for a model of random weights. Samples tell it better."""
@@ -165,49 +167,46 @@ class ProtoNNInt8(_ProtoNN):
 
     def c_sizes(self) -> Mapping[str, int]:
         width = sum_bytes("The sum of projection row", self.W, INT8_REACH, self._half)
-        few = {"near_list": 1} if self._near() < FEW_NEAR else {}
-        return {**super().c_sizes(), "w_sum_bytes": width, **few}
+        return {**super().c_sizes(), "w_sum_bytes": width}
 
     def variants(self, *, streaming: bool) -> list[Self]:
         relaid = encoding.relaid("w", self.arrays, self.W, streaming=streaming)
         return [replace(self, arrays=arrays) for arrays in relaid]
 
     def stages(self, *, streaming: bool, encoded: Array | None = None) -> list[costs.Stage]:
-        sizes = self.c_sizes()
-        width, listed = sizes["w_sum_bytes"], "near_list" in sizes
         prototypes, dimensions = self.B.shape
         exp_shift = int(self.constants["exp_shift"])
-        if dimensions > costs.MOST_DIMENSIONS or exp_shift > costs.MOST_EXP_SHIFT:
+        if dimensions > costs_protonn.MOST_DIMENSIONS or exp_shift > costs_protonn.MOST_EXP_SHIFT:
             return []  # distances of 32 bits, which only the compiler's loops have
-        near = prototypes * (self._near() if encoded is None else self._near_to(encoded))
+        z = self._likely() if encoded is None else self.projections(encoded[:JUDGED_BY])
+        room = listing.places(prototypes, self.n_scores, streaming)
+        counted = listing.count(z, self.B.astype(np.int64), EXP_SIXTEENTHS << exp_shift, room)
+        width = self.c_sizes()["w_sum_bytes"]
+        # The list takes the place of the projection's sums.
+        list_bytes = room * listing.place_bytes(prototypes) - dimensions * width
+        prototype_stages = [
+            costs_protonn.distances((prototypes, dimensions), max(0, list_bytes), counted),
+            costs_protonn.similarities(prototypes, exp_shift, counted),
+            costs_protonn.weighted_scores(self.n_scores, prototypes, counted),
+        ]
         return [
             encoding.projection_stage("w", self.arrays, self.W.shape, width, streaming),
             costs.rounding(dimensions, width, int(self.constants["z_shift"])),
-            costs.distances(prototypes, dimensions),
-            replace(costs.similarities(prototypes, exp_shift, near, listed), estimated=encoded is None),
-            replace(
-                costs.weighted_scores(self.n_scores, prototypes, near, listed),
-                estimated=encoded is None and listed,
-            ),
+            *(replace(stage, estimated=encoded is None) for stage in prototype_stages),
             costs.overhead(160),
         ]
 
-    def _near(self) -> float:
-        """The part of the prototypes whose similarity to a sample is not zero, reckoned without samples.
+    def typical(self, encoded: Array) -> Mapping[str, Any]:
+        return {TYPICAL: self.projections(encoded).tolist()}
 
-        Points amid a prototype and its nearest ones stand for them.
-        """
+    def _likely(self) -> npt.NDArray[np.int64]:
+        """Where samples lie: as training has noted it, or else, roughly, amid a prototype and its nearest."""
+        noted = np.asarray(self.info.get(TYPICAL, ()))
+        if noted.ndim == 2 and noted.shape[1] == self.B.shape[1] and noted.dtype.kind == "i":
+            return noted.astype(np.int64)
         b = self.B.astype(np.int64)
         nearest = np.argsort(_squared_distances(b, b), axis=1, kind="stable")[:, :NEIGHBOURS]
-        return self._near_part(_squared_distances(b[nearest].mean(axis=1).astype(np.int64), b))
-
-    def _near_to(self, encoded: Array) -> float:
-        """The same, counted."""
-        return self._near_part(self.distances(encoded))
-
-    def _near_part(self, d: npt.NDArray[np.int64]) -> float:
-        beyond = (d - d.min(axis=1, keepdims=True)) >> int(self.constants["exp_shift"])
-        return float((beyond < EXP_SIXTEENTHS).mean())
+        return np.asarray(b[nearest].mean(axis=1).astype(np.int64))
 
     @property
     def _half(self) -> int:

@@ -23,6 +23,9 @@ from models.device import Array, DeviceModel
 from models.errors import BudgetError, DatasetError, InputError
 from models.timelimit import TimeLimit, promising
 
+SAMPLES = 64
+"""Of the training data, that are looked at for what is typical of a model's samples."""
+
 
 @dataclass(frozen=True)
 class Trained:
@@ -30,6 +33,8 @@ class Trained:
 
     estimator: Any
     report: dict[str, Any]
+    samples: Array | None = None
+    """Some of the training data, by which a model's time can be told later."""
 
     def device(self, numbers: str = "int8") -> DeviceModel:
         """The model for firmware, named after model and data, with its origin in `info`."""
@@ -42,7 +47,11 @@ class Trained:
         return dataclasses.replace(
             model,
             name=f"{self.report['model']}-{self.report['dataset']}",
-            info={**model.info, **origin},
+            info={
+                **model.info,
+                **origin,
+                **({} if self.samples is None else model.typical(model.encode(self.samples))),
+            },
         )
 
 
@@ -130,7 +139,7 @@ def train(
         "params": {key: _plain(value) for key, value in chosen.params.items()},
         **timing,
     }
-    return Trained(estimator, report)
+    return Trained(estimator, report, data.X_train[:: max(1, len(data.X_train) // SAMPLES)][:SAMPLES])
 
 
 def check_params(model: str, params: Mapping[str, Any]) -> None:

@@ -17,7 +17,9 @@
 #include "kernel.h"
 #include "model_data.h"
 
+#ifndef projection /* else the kernel has a place for it */
 static sum_t projection[MODEL_W_ROWS];
+#endif
 
 #if defined(MODEL_W_DENSE8)
 

@@ -14,8 +14,17 @@
 
 #include "argmax.h"
 #include "arithmetic.h"
-#include "dot.h"
 #include "model_data.h"
+
+#if defined(__AVR__) && DISTANCE_BYTES == 3
+
+#include "avr_prototypes.h"
+#define projection work.sums
+#include "projection.h"
+
+#else
+
+#include "dot.h"
 #include "projection.h"
 
 static int8_t z[MODEL_W_ROWS];
@@ -25,24 +34,6 @@ static union {
     distance_t distance[MODEL_PROTOTYPES];
     uint8_t similarity[MODEL_PROTOTYPES];
 } near;
-
-#if !defined(__AVR__) || DISTANCE_BYTES != 3 || !defined(MODEL_NEAR_LIST)
-
-static inline void add_scores(int32_t *scores)
-{
-    size_t at = 0;
-    for (uint16_t c = 0; c < MODEL_SCORES; c++, at += MODEL_PROTOTYPES) {
-        scores[c] = dot_u8(&model_z[at], near.similarity, MODEL_PROTOTYPES);
-    }
-}
-
-#endif
-
-#if defined(__AVR__) && DISTANCE_BYTES == 3
-
-#include "avr_prototypes.h"
-
-#else
 
 /* All distances; gives the least of them. */
 static inline distance_t measure_distances(void)
@@ -59,7 +50,7 @@ static inline distance_t measure_distances(void)
 }
 
 /* 255·2^(-u/16) for u = (distance - least) / 2^EXP_SHIFT: the fraction by table, the whole part by shift. */
-static inline void score_prototypes(int32_t *scores, distance_t least)
+static inline void weigh_distances(distance_t least)
 {
     for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++) {
         const distance_t beyond = near.distance[j] - least;
@@ -70,7 +61,15 @@ static inline void score_prototypes(int32_t *scores, distance_t least)
         }
         near.similarity[j] = similarity;
     }
-    add_scores(scores);
+}
+
+static inline void score_prototypes(int32_t *scores)
+{
+    weigh_distances(measure_distances());
+    size_t at = 0;
+    for (uint16_t c = 0; c < MODEL_SCORES; c++, at += MODEL_PROTOTYPES) {
+        scores[c] = dot_u8(&model_z[at], near.similarity, MODEL_PROTOTYPES);
+    }
 }
 
 #endif
@@ -91,7 +90,7 @@ uint16_t kernel_finish(int32_t *scores)
         z[i] = round_shift_i8(projection[i], MODEL_Z_SHIFT);
     }
 
-    score_prototypes(scores, measure_distances());
+    score_prototypes(scores);
     return argmax(scores);
 }
 

@@ -17,9 +17,9 @@ typedef __int24 sum_t;
 typedef int32_t sum_t;
 #endif
 
-/* ProtoNN's squared distances. Up to 260 squares of at most 254² fit into 24 bits, and so must the distance
- * from which on a similarity is nothing, 128 << EXP_SHIFT. */
-#if defined(__AVR__) && MODEL_W_ROWS <= 260 && MODEL_EXP_SHIFT <= 16
+/* ProtoNN's squared distances. Of up to 130 squares of at most 254² and the distance from which on a similarity
+ * is nothing, 128 << EXP_SHIFT, even the sum fits into 24 bits. */
+#if defined(__AVR__) && MODEL_W_ROWS <= 130 && MODEL_EXP_SHIFT <= 16
 #define DISTANCE_BYTES 3
 typedef __uint24 distance_t;
 #else
