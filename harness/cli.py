@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from harness.commands import boards, build, compare, datasets, doctor, report, run, train
+from harness.commands import boards, build, compare, datasets, doctor, figures, report, run, train
 from models.errors import KilobenchError
 
 EXIT_ERROR = 2
@@ -29,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (doctor, boards, datasets, train, build, run, report, compare):
+for module in (doctor, boards, datasets, train, build, run, report, figures, compare):
     app.command(module.__name__.rpartition(".")[2])(module.command)
 
 

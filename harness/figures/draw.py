@@ -1,0 +1,153 @@
+"""The pictures that most figures are: curves, dots and bars. Ours are filled, published ones hollow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness.figures.spec import Point, by
+from harness.report import theme
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT = 4.2, 3.4
+"""Inches of a panel."""
+MARKERS = "osD^vP*Xh<>"
+CYCLE = ("#0063a6", "#00735a", "#b54a00", "#9b3583", "#775a00", "#46515c", "#c1272d", "#3b7a00", "#5a4fcf")
+"""Dark enough to be read on paper; a marker of its own tells each method from its neighbours."""
+
+
+def curves(points: Sequence[Point], *, x: str, y: str, log: bool = True) -> Figure:
+    """A panel a dataset, a curve a method."""
+    groups = by(points, lambda point: point.dataset)
+    styles = _styles(points)
+    figure, panels = _panels(len(groups))
+    for axes, (dataset, own) in zip(panels, groups.items(), strict=True):
+        for method, line in by(own, lambda point: point.method).items():
+            _curve(axes, method, line, styles[method])
+        if log:
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_title(dataset, loc="left", weight="bold")
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.grid(axis="y")
+    _legend(figure, panels)
+    return figure
+
+
+def dots(points: Sequence[Point], *, x: str) -> Figure:
+    """A panel a dataset, a line a method; ours and the published value on the same line."""
+    from matplotlib.lines import Line2D
+
+    groups = by(points, lambda point: point.dataset)
+    methods = list(dict.fromkeys(point.method for point in points))
+    figure, panels = _panels(len(groups), height=max(1.8, 0.32 * len(methods) + 1.1))
+    for axes, (dataset, own) in zip(panels, groups.items(), strict=True):
+        for point in own:
+            place = len(methods) - methods.index(point.method)
+            _dot(axes, point, place)
+        axes.set_yticks(range(len(methods), 0, -1), methods)
+        axes.set_ylim(0.3, len(methods) + 0.7)
+        axes.set_title(dataset, loc="left", weight="bold")
+        axes.set_xlabel(x)
+        axes.grid(axis="x")
+    handles = [
+        Line2D([], [], ls="", marker="o", color=CYCLE[0], label="ours"),
+        Line2D([], [], ls="", marker="o", mfc="none", mec=theme.MUTED.light, label="published"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def bars(points: Sequence[Point], *, y: str) -> Figure:
+    """A panel a dataset, a bar a method with a text on it."""
+    groups = by(points, lambda point: point.dataset)
+    figure, panels = _panels(len(groups), height=4.0)
+    for axes, (dataset, own) in zip(panels, groups.items(), strict=True):
+        for place, point in enumerate(own):
+            colour = CYCLE[0] if point.ours else theme.MUTED.light
+            axes.bar(
+                place,
+                point.y,
+                0.7,
+                color=colour if point.ours else "none",
+                edgecolor=colour,
+                yerr=point.sd or None,
+            )
+            axes.annotate(
+                point.label, (place, point.y), (0, 3), textcoords="offset points", ha="center", size=8
+            )
+        axes.set_xticks(range(len(own)), [point.method for point in own], rotation=40, ha="right", size=8)
+        axes.set_title(dataset, loc="left", weight="bold")
+        axes.set_ylabel(y)
+        axes.set_yscale("log")
+        axes.margins(y=0.12)
+    return figure
+
+
+def _panels(count: int, height: float = HEIGHT) -> tuple[Figure, list[Axes]]:
+    from matplotlib.figure import Figure
+
+    columns = min(3, max(1, count))
+    rows = math.ceil(max(1, count) / columns)
+    figure = Figure((columns * WIDTH, rows * height + 0.5), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    panels = [axes for line in grid for axes in line]
+    for axes in panels[count:]:
+        axes.set_axis_off()
+    return figure, panels[:count]
+
+
+def _styles(points: Sequence[Point]) -> dict[str, tuple[str, str]]:
+    methods = list(dict.fromkeys(point.method for point in points))
+    return {
+        method: (CYCLE[number % len(CYCLE)], MARKERS[number % len(MARKERS)])
+        for number, method in enumerate(methods)
+    }
+
+
+def _curve(axes: Axes, method: str, line: Sequence[Point], style: tuple[str, str]) -> None:
+    colour, marker = style
+    for ours in (True, False):
+        own = sorted((point for point in line if point.ours == ours), key=lambda point: point.x or 0)
+        if not own:
+            continue
+        axes.errorbar(
+            [point.x or 0 for point in own],
+            [point.y for point in own],
+            [point.sd for point in own] if ours else None,
+            color=colour,
+            marker=marker,
+            ms=6,
+            mfc=colour if ours else "none",
+            lw=1.4 if ours else 0.9,
+            ls="-" if ours else ":",
+            capsize=2,
+            label=method if ours else f"{method}, published",
+        )
+
+
+def _dot(axes: Axes, point: Point, place: float) -> None:
+    if point.ours:
+        axes.errorbar(point.y, place, xerr=point.sd or None, color=CYCLE[0], marker="o", ms=7, capsize=2)
+    else:
+        axes.plot(point.y, place, "o", ms=8, mfc="none", mec=theme.MUTED.light, mew=1.4)
+
+
+def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    """One for all panels, each method once."""
+    named: dict[str, Artist] = {}
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        for handle, label in zip(handles, labels, strict=True):
+            named.setdefault(label, handle)
+    if named:
+        columns = min(6, max(2, len(named) // 3 + 1))
+        figure.legend(
+            named.values(), named, loc="outside lower center", ncols=columns, frameon=False, fontsize=8
+        )

@@ -1,0 +1,106 @@
+"""What a figure is: cells that trials fill, published points beside them, a picture and a sentence."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from harness.figures.trials import Result, Trial
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Results = Mapping[Trial, Result]
+ALONE = "Drawn from published numbers alone: nothing of ours could be computed here."
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much work the figures may be."""
+
+    effort: str
+    seeds: tuple[int, ...]
+
+    @property
+    def thorough(self) -> bool:
+        return self.effort != "fast"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One number of a figure: ours with its spread over seeds, or published."""
+
+    dataset: str
+    method: str
+    x: float | None
+    y: float
+    sd: float = 0.0
+    seeds: int = 0
+    """None where it is published."""
+    label: str = ""
+    """What a bar says beside its height."""
+
+    @property
+    def ours(self) -> bool:
+        return self.seeds > 0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A point of ours before it is computed: one trial with every seed."""
+
+    dataset: str
+    method: str
+    trial: Trial
+    y: Callable[[Result], float]
+    x: float | Callable[[Result], float] | None = None
+
+    def trials(self, plan: Plan) -> list[Trial]:
+        return [replace(self.trial, seed=seed) for seed in plan.seeds]
+
+    def points(self, plan: Plan, results: Results) -> list[Point]:
+        """The mean of the seeds; nothing where none could be done."""
+        usable = [results[trial] for trial in self.trials(plan) if "missing" not in results[trial]]
+        if not usable:
+            return []
+        values = [self.y(result) for result in usable]
+        x = statistics.mean(map(self.x, usable)) if callable(self.x) else self.x
+        sd = statistics.stdev(values) if len(values) > 1 else 0.0
+        return [Point(self.dataset, self.method, x, statistics.mean(values), sd, len(values))]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One table or figure of a paper."""
+
+    paper: str
+    name: str
+    title: str
+    picture: Callable[[Sequence[Point]], Figure]
+    line: Callable[[Sequence[Point]], str]
+    """What it shows, in a sentence computed from the points."""
+    cells: Callable[[Plan], list[Cell]] = lambda plan: []
+    published: Callable[[], list[Point]] = list
+    device: Callable[[Sequence[Any]], list[Point]] | None = None
+    """Points from the rows of the suite `paper`, for what only a board can tell."""
+    more_is_better: bool = True
+    unit: str = "%"
+    x: str = "x"
+    y: str = "y"
+
+    def trials(self, plan: Plan) -> list[Trial]:
+        return [trial for cell in self.cells(plan) for trial in cell.trials(plan)]
+
+    def points(self, plan: Plan, results: Results, rows: Sequence[Any]) -> list[Point]:
+        ours = [point for cell in self.cells(plan) for point in cell.points(plan, results)]
+        return [*ours, *(self.device(rows) if self.device else []), *self.published()]
+
+
+def by(points: Iterable[Point], key: Callable[[Point], str]) -> dict[str, list[Point]]:
+    """Points in groups, in the order of their first."""
+    groups: dict[str, list[Point]] = {}
+    for point in points:
+        groups.setdefault(key(point), []).append(point)
+    return groups

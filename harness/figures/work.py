@@ -1,0 +1,136 @@
+"""What trials do: each function trains on a dataset with a seed, and gives plain numbers about the result.
+
+The test part of the data is used for the figures alone: every choice is made on training data.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from models import hashing
+from models.datasets import Dataset
+from models.device import Array
+
+FLOAT_BYTES = 4
+"""What the papers count for a parameter."""
+QUERIES = 1000
+"""Samples that searches are timed with."""
+
+
+def train(data: Dataset, seed: int, model: str, budget: int, effort: str) -> dict[str, Any]:
+    """What `kilobench train` gives within a byte budget: the integer model's accuracy, and its sizes."""
+    from models import training
+
+    report = training.train(model, data, budget=budget, seed=seed, effort=effort).report
+    return {key: report[key] for key in ("test_accuracy", "flash_bytes", "paper_kB", "fit_seconds")}
+
+
+def reference(data: Dataset, seed: int, model: str, effort: str) -> dict[str, Any]:
+    """A model without any limit, in floats on the host, with its size as the papers count it."""
+    from models import training
+
+    trained = training.train(model, data, budget=2**40, seed=seed, effort=effort)
+    size = _reference_bytes(trained.estimator.model_, data)
+    return {
+        "test_accuracy": trained.report["test_accuracy"],
+        "paper_kB": size / 1024,
+        "fit_seconds": trained.report["fit_seconds"],
+    }
+
+
+def fit(data: Dataset, seed: int, estimator: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """One estimator, as "module:name", with given parameters."""
+    made = _made(estimator, seed, params)
+    began = time.process_time()
+    made.fit(data.X_train, data.y_train)
+    seconds = time.process_time() - began
+    found = {"seconds": seconds, "error": 100 * _error(made, data)}
+    if hasattr(made, "prototypes_"):
+        found["share"] = len(made.prototypes_) / len(data.X_train)
+    return found
+
+
+def label_sets(data: Dataset, seed: int, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Precision among the first 1, 3 and 5 labels that multi-label ProtoNN names."""
+    from models.protonn_multilabel import ProtoNNMultilabel, precision_at
+
+    made = ProtoNNMultilabel(random_state=seed, **dict(params or {})).fit(data.X_train, data.y_train)
+    scores = made.decision_function(data.X_test)
+    precisions = {f"p_at_{k}": 100 * precision_at(k, scores, data.y_test) for k in (1, 3, 5)}
+    return {**precisions, "paper_kB": made.paper_bytes_ / 1024}
+
+
+def noisy_labels(
+    data: Dataset, seed: int, estimator: str, noise: float, params: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The same estimator after a share of the training labels was drawn anew."""
+    rng = np.random.default_rng(seed)
+    labels = data.y_train.copy()
+    moved = rng.random(len(labels)) < noise
+    labels[moved] = rng.choice(np.unique(labels), size=int(moved.sum()))
+    made = _made(estimator, seed, params).fit(data.X_train, labels)
+    return {"error": 100 * _error(made, data)}
+
+
+def searches(data: Dataset, seed: int, ratio: float) -> dict[str, Any]:
+    """What a test sample costs: among all training data and among SNC's few, each by three searches."""
+    from models.snc import SNCClassifier
+
+    few = SNCClassifier(ratio=ratio, random_state=seed).fit(data.X_train, data.y_train)
+
+    def placed(samples: Array) -> Array:
+        return few.inputs_.encode(samples).astype(np.float32) / np.float32(few.unit_)
+
+    whole = placed(data.X_train)
+    some = np.random.default_rng(seed).permutation(len(whole))[:QUERIES]
+    found: dict[str, Any] = {"error": 100 * _error(few, data)}
+    sets = {"compressed": (few.prototypes_, few.prototype_labels_), "whole": (whole, data.y_train)}
+    for kind, (points, owners) in sets.items():
+        for name in hashing.SEARCHES:
+            search = hashing.search(
+                name, points, owners=owners, queries=whole[some], labels=data.y_train[some], seed=seed
+            )
+            found[f"{kind} {name}"] = _cost(search, placed(data.X_test[:QUERIES]))
+    return found
+
+
+def _cost(search: hashing.Search, queries: Array) -> dict[str, float]:
+    """Distances and seconds a query."""
+    before = search.distances
+    began = time.process_time()
+    search.nearest(queries)
+    seconds = time.process_time() - began
+    return {
+        "distances": (search.distances - before) / len(queries),
+        "seconds": seconds / len(queries),
+    }
+
+
+def _made(place: str, seed: int, params: Mapping[str, Any] | None) -> Any:
+    module, name = place.split(":")
+    made = getattr(import_module(module), name)(**dict(params or {}))
+    return made.set_params(random_state=seed) if "random_state" in made.get_params() else made
+
+
+def _error(made: Any, data: Dataset) -> float:
+    return float(np.mean(made.predict(data.X_test) != data.y_test))
+
+
+def _reference_bytes(model: Any, data: Dataset) -> float:
+    """Four bytes a number that prediction needs; a node is a feature, a threshold and two children."""
+    last = model[-1] if hasattr(model, "steps") else model
+    if hasattr(last, "support_vectors_"):
+        return float(FLOAT_BYTES * (last.support_vectors_.size + last.dual_coef_.size))
+    if hasattr(last, "coefs_"):
+        return float(FLOAT_BYTES * sum(part.size for part in (*last.coefs_, *last.intercepts_)))
+    if hasattr(last, "_predictors"):
+        nodes = sum(len(tree.nodes) for round_ in last._predictors for tree in round_)
+        return float(4 * FLOAT_BYTES * nodes)
+    if hasattr(last, "coef_"):
+        return float(FLOAT_BYTES * (last.coef_.size + last.intercept_.size))
+    return float(FLOAT_BYTES * data.X_train.size)
