@@ -22,7 +22,7 @@ from harness.errors import BuildError, DoesNotFit, SetupError
 from models.device import CONSTANT_BYTES, WIRE_TYPES, DeviceModel
 
 STACK_RESERVE = 128
-"""RAM an AVR's firmware must leave to its stack. The deepest kernel takes 53 bytes and an interrupt 22 more."""
+"""RAM that an AVR's firmware leaves to its stack: the deepest kernel takes 53 bytes, an interrupt 22 more."""
 WIDE_STACK_RESERVE = 512
 """The same of 32-bit chips, whose registers are wider and more. Float models on RISC-V take 220 bytes."""
 CODE_RESERVE = 4_096

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness import selftest
-from harness.errors import KilobenchError
+from harness.errors import KilobenchError, SetupError
 
 Status = Literal["ok", "missing", "broken", "note"]
 COMPILER_PACKAGES = "gcc-avr avr-libc binutils-avr"
@@ -51,6 +51,7 @@ def examine() -> Iterator[Check]:
         compiler,
         build_tools,
         simulator,
+        qemu,
         uploader,
         dataset_folder,
         serial_ports,
@@ -131,6 +132,21 @@ def simulator() -> Iterator[Check]:
     except KilobenchError as error:
         remedy = error.remedy or f"Run: sudo apt install {SIMULATOR_PACKAGES}"
         yield Check("simulator", "broken", error.problem, remedy)
+
+
+def qemu() -> Iterator[Check]:
+    """The boards beyond AVR: each builds and runs its own proofs, and none is needed by the others."""
+    from harness import qemuproof
+
+    for board in qemuproof.simulated():
+        try:
+            for proof in qemuproof.checks(board):
+                status: Status = "ok" if proof.ok else "broken"
+                yield Check(proof.name, status, proof.detail, proof.remedy, needed=False)
+        except SetupError as error:
+            yield Check(board.name, "missing", error.problem, error.remedy, needed=False)
+        except KilobenchError as error:
+            yield Check(board.name, "broken", error.problem, error.remedy, needed=False)
 
 
 def uploader() -> Iterator[Check]:

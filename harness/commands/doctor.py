@@ -9,7 +9,7 @@ import typer
 from harness.commands import show
 
 COLOURS = {"ok": "green", "note": "cyan", "missing": "yellow", "broken": "red"}
-NAME = 24
+NAME = 26
 """Columns for the name of a check."""
 
 

@@ -4,12 +4,11 @@
 #include "cortexm0.h"
 
 enum {
-    REGISTERS = 1,  /* arithmetic, moves, shifts, comparisons, extensions; the multiplication too */
-    MEMORY = 2,     /* one load or store */
-    JUMP = 3,       /* B, BX, BLX, and whatever else writes the PC from a register */
-    LINKED_JUMP = 4,
-    SPECIAL = 4,    /* MRS, MSR, and the barriers */
-    WAIT = 2,       /* WFI and WFE themselves, not what they wait for */
+    REGISTERS = 1, /* arithmetic, moves, shifts, comparisons, extensions; the multiplication too */
+    MEMORY = 2,    /* one load or store */
+    JUMP = 3,      /* B, BX, BLX, and whatever else writes the PC from a register */
+    LONG = 4,      /* every instruction of 32 bits: BL, MRS, MSR and the barriers */
+    WAIT = 2,      /* WFI and WFE themselves, not what they wait for */
 };
 
 /* 1 + N for N registers, 4 + N when the PC is one of them. */
@@ -45,13 +44,8 @@ static unsigned miscellaneous(uint16_t code)
     }
 }
 
-timing_t cortexm0_timing(const uint8_t *code, size_t size)
+timing_t cortexm0_timing(uint16_t first)
 {
-    uint16_t first = (uint16_t)(code[0] | code[1] << 8);
-    if (size == 4) {
-        uint16_t second = (uint16_t)(code[2] | code[3] << 8);
-        return (timing_t){(second & 0xd000) == 0xd000 ? LINKED_JUMP : SPECIAL, false};
-    }
     switch (first >> 12) {
     case 0x4:
         if (first >= 0x4800) {
@@ -71,7 +65,9 @@ timing_t cortexm0_timing(const uint8_t *code, size_t size)
     case 0xd:
         return (timing_t){REGISTERS, first < 0xde00};
     case 0xe:
-        return (timing_t){JUMP, false};
+        return (timing_t){first < 0xe800 ? JUMP : LONG, false};
+    case 0xf:
+        return (timing_t){LONG, false};
     default:
         return (timing_t){REGISTERS, false};
     }

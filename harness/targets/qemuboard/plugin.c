@@ -95,16 +95,18 @@ static void on_block(unsigned int cpu, void *address)
     }
 }
 
+enum { CONDITIONAL_BYTES = 2 };
+
 static void count_cycles(struct qemu_plugin_insn *insn)
 {
-    size_t size = qemu_plugin_insn_size(insn);
-    timing_t timing = cortexm0_timing(qemu_plugin_insn_data(insn), size);
+    const uint8_t *code = qemu_plugin_insn_data(insn);
+    timing_t timing = cortexm0_timing((uint16_t)(code[0] | code[1] << 8));
     qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &counts->cycles,
                                                timing.cycles);
     if (timing.conditional) {
         /* An addition to 0 is a store. The block that follows tells whether it was taken. */
         qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &not_taken,
-                                                   qemu_plugin_insn_vaddr(insn) + size);
+                                                   qemu_plugin_insn_vaddr(insn) + CONDITIONAL_BYTES);
     }
 }
 
