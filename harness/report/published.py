@@ -14,6 +14,13 @@ MCU = "atmega328p"
 COMPARABLE_BYTES = 64 * 1024
 """Uncompressed references of some megabytes would squeeze everything else into a corner of the plot."""
 
+SHORT = {"NeuralNet Pruning": "NNPrune", "L1 Logistic": "Linear"}
+OTHER_NAMES = {
+    f"{name}-{classes}": f"{name}-{'binary' if classes == 2 else 'multiclass'}"
+    for name, classes in (("usps", 2), ("usps", 10), ("mnist", 2), ("mnist", 10), ("letter", 26))
+}
+"""Datasets as Shiftry's authors call them."""
+
 
 @dataclass(frozen=True)
 class Published:
@@ -33,7 +40,8 @@ class Published:
     def title(self) -> str:
         """The method without the remark in brackets, and the papers' long names cut."""
         plain = re.sub(r"\s*\(.*\)", "", self.method)
-        return {"NeuralNet Pruning": "NNPrune", "L1 Logistic": "Linear"}.get(plain, plain)
+        compiler = next((name for name in ("SeeDot", "Shiftry") if self.paper.startswith(name.lower())), "")
+        return f"{compiler} {SHORT.get(plain, plain)}".strip()
 
     @property
     def on_cloud(self) -> bool:
@@ -47,10 +55,11 @@ def load(dataset: str) -> tuple[Published, ...]:
     path = paths.project() / "results" / "published.csv"
     if not path.is_file():
         return ()
+    names = (dataset, OTHER_NAMES.get(dataset))
     grouped: dict[tuple[str, str, str, float | None], dict[str, float]] = {}
     with path.open(encoding="utf8", newline="") as file:
         for line in csv.DictReader(file):
-            if line["dataset"] != dataset or (value := _number(line["value"])) is None:
+            if line["dataset"] not in names or (value := _number(line["value"])) is None:
                 continue
             metric, _, at = line["metric"].partition("@")
             size = _kilobytes(at) or _kilobytes(line["method"])
@@ -94,7 +103,7 @@ def _published(key: tuple[str, str, str, float | None], metrics: dict[str, float
         method=method,
         accuracy=None if percentage is None else percentage / 100,
         size=None if kilobytes is None else kilobytes * 1024,
-        uno_ms=metrics.get("uno_ms"),
+        uno_ms=metrics["uno_us"] / 1000 if "uno_us" in metrics else metrics.get("uno_ms"),
         uno_uJ=1000 * metrics["uno_mJ"] if "uno_mJ" in metrics else None,
     )
 

@@ -298,5 +298,10 @@ def test_published_numbers_are_found_by_dataset() -> None:
     assert published.load("digits") == ()
 
 
+def test_published_numbers_of_compilers_stand_beside_ours() -> None:
+    found = {item.title: (item.accuracy, item.uno_ms) for item in published.by_time("usps-10")}
+    assert found["Shiftry protonn fixed"] == (pytest.approx(0.92078), 14.128)
+
+
 def test_a_published_value_that_is_a_remark_is_passed_over() -> None:
     assert all(item.uno_ms is None or item.uno_ms > 0 for item in published.load("cr-multiclass"))
