@@ -137,5 +137,5 @@ def schedule(task: Task, epochs: int) -> dict[str, Any]:
 ENOUGH = 4000
 """Samples from which on an epoch is long enough."""
 PLENTY = 20000
-"""Samples from which on there are no more steps: judged on 15,000 images of mnist-10's training data, 28 epochs
+"""Samples from which on there are no more steps: on 15,000 training images of mnist-10 held back, 28 epochs
 did as well as 40."""
