@@ -99,14 +99,19 @@ class Explanation:
         return lines
 
 
+def stages(model: DeviceModel, firmware: Firmware) -> list[costs.Stage]:
+    """Where a prediction's cycles go; only AVR's are counted line by line."""
+    return model.stages(streaming=firmware.streaming) if firmware.board.family == "avr" else []
+
+
 def explain(model: DeviceModel, firmware: Firmware) -> Explanation:
     """What the model says about its stages, completed by what the built image takes."""
     avr = firmware.board.family == "avr"
-    stages = tuple(model.stages(streaming=firmware.streaming)) if avr else ()
+    told = tuple(stages(model, firmware))
     return Explanation(
-        stages=stages,
+        stages=told,
         code_bytes=firmware.flash_total - firmware.flash_model,
-        other_ram=firmware.ram_static - sum(stage.ram_bytes for stage in stages),
+        other_ram=firmware.ram_static - sum(stage.ram_bytes for stage in told),
         clock_hz=firmware.board.clock_hz,
         choices=tuple(layouts.choices(model, streaming=firmware.streaming)) if avr else (),
         chosen=model.digest,

@@ -89,7 +89,7 @@ class RunStore:
 
     def _append(self, job: Job, result: Result) -> None:
         self._samples.sync()
-        self.about["jobs"][job.name] = dict(result.about)
+        self.about["jobs"][job.name] = {"key": list(job.key), **result.about}
         for key in ("compiler", "flags"):  # the first job's stand for the run; each job has its own too
             if key in result.about:
                 self.about.setdefault(key, result.about[key])

@@ -6,11 +6,11 @@ import os
 import threading
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from harness import boards, jobs, trained
+from harness import boards, explain, jobs, trained
 from harness.bench import Place
 from harness.boards import Board
 from harness.build import Firmware
@@ -236,6 +236,7 @@ def _result(
         "streaming": firmware.streaming,
         "model_hash": model.digest.hex(),
         "timing": facts.timing,
+        "stages": [asdict(stage) for stage in explain.stages(model, firmware)],
         "simulator": facts.version,
         "overruns": facts.overruns,
         "energy": used.about,
