@@ -23,6 +23,7 @@ EPOCHS = {"fast": 40, "normal": 100, "best": 200}
 LARGE = 30000
 """Samples from which a training takes so long that fewer guesses are tried."""
 ON_LARGE = {"fast": 2, "normal": 3, "best": 8}
+LEARNING_RATE = 0.02
 TREE_BITS = 4
 OFFSET_AND_COUNT = 3
 """Bytes of a dimension beside its weights."""
@@ -37,6 +38,8 @@ class Guess:
     """Bytes of a row of Z as a share of the features; half a byte a feature is a row without zeros."""
     decay: float = 1.0
     """Weight decay, as a multiple of the usual one."""
+    rate: float = 1.0
+    """The learning rate likewise."""
 
 
 TWO_CLASSES = (
@@ -68,14 +71,15 @@ MANY_CLASSES = (
     Guess(3, 0.5),
 )
 FEW_FEATURES = (
+    Guess(3, 0.5, rate=0.5),
     Guess(3, 0.5),
     Guess(4, 0.5),
     Guess(3, 0.5, decay=2.0),
-    Guess(4, 0.5, decay=0.5),
-    Guess(3, 0.5, decay=0.5),
-    Guess(4, 0.5, decay=2.0),
+    Guess(4, 0.5, rate=0.5),
+    Guess(3, 0.5, decay=0.5, rate=0.5),
     Guess(2, 0.5),
     Guess(1, 0.5),
+    Guess(4, 0.5, decay=0.5),
     Guess(0, 0.5),
 )
 """Fewer features than twice the classes: the projection costs next to nothing, the tree has nearly all."""
@@ -123,5 +127,6 @@ def _shape(task: Task, budget: int, guess: Guess) -> dict[str, Any] | None:
         "tree_bits": TREE_BITS,
         "z_bits": z_bits,
         "weight_decay": decay * guess.decay,
+        "learning_rate": LEARNING_RATE * guess.rate,
         "saturate": True,
     }
