@@ -75,7 +75,14 @@ def propose(size: int) -> list[dict[str, Any]]:
 
 def test_smaller_models_are_tried_until_enough_are_fast_enough() -> None:
     found = promising(limit(0.75), propose, fake_fit, SAMPLES, LABELS, budget=1000, wanted=3)
-    assert [params["size"] for params in found] == [500, 450, 400]
+    assert [params["size"] for params in found] == [500, 450, 800]
+
+
+def test_most_candidates_are_fast_enough_in_their_trial() -> None:
+    found = promising(limit(0.75), propose, fake_fit, SAMPLES, LABELS, budget=825, wanted=6)
+    times = [params["size"] / 1000 for params in found]
+    assert max(times) == 0.825
+    assert sum(time > 0.75 for time in times) <= 2
 
 
 def test_trials_are_brief() -> None:
