@@ -2,11 +2,12 @@
 # make test    set up, run all tests
 # make check   ruff, ruff format and mypy --strict
 # make measure the figures the README quotes, measured on this machine; FIGURES=loop for the quick ones alone
+# make reference  take the firmware's cycles and bytes of today as what later changes are held against
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: bench test check measure setup packages format clean
+.PHONY: bench test check measure reference setup packages format clean
 
 bench: setup
 	@$(BIN)/kilobench run quick --sim
@@ -25,6 +26,14 @@ format: setup
 
 measure: setup
 	@$(BIN)/python -m harness.measure $(FIGURES)
+
+# The same models as before unless RETRAIN=1, so that rows differ by what the firmware costs.
+reference: setup
+	@rm -rf results/reference.new
+	@$(BIN)/kilobench run reference --sim --quiet --out results/reference.new $(if $(RETRAIN),,--models results/reference)
+	@rm -rf results/reference && mkdir results/reference
+	@cd results/reference.new && mv run.json rows.csv samples.csv models ../reference
+	@rm -rf results/reference.new
 
 setup: packages $(READY)
 

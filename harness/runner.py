@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from harness import boards, crew, locks, suites, surroundings
+from harness import boards, crew, locks, suites, surroundings, trained
 from harness.bench import Place
 from harness.connected import serial_of
 from harness.errors import InputError, UnknownName
@@ -47,6 +47,7 @@ def run(
     meter: str | None = None,
     wait: bool = False,
     faults: Faults | None = None,
+    models: Path | None = None,
     on_event: Listener | None = None,
 ) -> RunSummary:
     """Run a suite on a board and store the run in `out`.
@@ -56,6 +57,7 @@ def run(
     meter: as `harness.power.open_meter` takes it; None is the modelled one.
     wait: for a board that was unplugged, as long as it takes.
     faults: damage the line on purpose.
+    models: a run whose trained models are taken over, so that only what runs them differs.
     """
     chosen = suites.load(suite) if isinstance(suite, str) else suite
     used = list(places) or [_told(board, port, simulate)]
@@ -89,6 +91,8 @@ def run(
             _check_ports(used)
         store = RunStore(out, listed, about, resume=resume)
         try:
+            if models is not None:
+                trained.bring(models, out / "models")
             _perform(store, benches, jobs, on_event)
             store.complete()
         finally:

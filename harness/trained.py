@@ -70,6 +70,15 @@ def obtain(
     return Models(found, trained=bool(missing))
 
 
+def bring(run: Path, folder: Path) -> None:
+    """Copy another run's models here; what it lacks is trained as ever."""
+    found = sorted((run / "models").glob(f"*{SUFFIX}"))
+    if not found:
+        raise InputError(f"{run} holds no trained models.", "Name the folder of a run.")
+    for path in found:
+        _into_run(modelfile.load(path), folder / path.name)
+
+
 def path_of(folder: Path, recipe: Recipe, numbers: str) -> Path:
     return folder / f"{recipe.name}-{numbers}{SUFFIX}"
 

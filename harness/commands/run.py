@@ -46,6 +46,9 @@ def command(
         str | None,
         typer.Option(metavar="KIND:ARGS", help="A power meter: ina219:/dev/ttyUSB0.  [default: modelled]"),
     ] = None,
+    models: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Train nothing that this earlier run has trained.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take up a run that was stopped.")] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to.  [default: results/SUITE-BOARD-TIME]")
@@ -87,6 +90,7 @@ def command(
                 meter=meter,
                 wait=wait,
                 faults=damage,
+                models=models,
                 on_event=hear,
             )
     except KeyboardInterrupt:
@@ -96,6 +100,7 @@ def command(
             "--boards": own_boards,
             "--meter": meter,
             "--faults": faults,
+            "--models": models,
             "--out": folder,
         }
         words = ["kilobench", "run", suite, *(word for name in names for word in ("--board", name))]
