@@ -3,6 +3,11 @@
 The bytes are shared between the projection W and the prototypes with their scores; a shape is how many
 dimensions and which share goes to W. What the prototypes leave is filled with as many weights of W as fit.
 First comes the usual choice of everything, then what differs from it in one respect, then in two.
+
+The usual choices were settled on quarters held out of the training data of digits, usps-2, usps-10, letter-26
+and mnist (two to six splits each, 0.5 to 16 kB). 0.7 or 1.4 times the dimensions, or a share of 0.45 or 0.75,
+won 0.3 % at most on any of them and lost more on others; only digits in 1 kB liked 0.7 times the dimensions
+better by 0.8 %. The search tries all of these.
 """
 
 from __future__ import annotations
@@ -17,10 +22,12 @@ from models.search import Task
 
 OVERHEAD = EXP_TABLE.nbytes + 2 * CONSTANT_BYTES
 STEPS = {"fast": 2500, "normal": 8000, "best": 16000}
+"""What an effort may cost. Twice as many steps still gain 0.2 % on usps, half as many lose as much."""
 EPOCHS = {"fast": 60, "normal": 120, "best": 240}
 """The most epochs, where STEPS would take more."""
-SHIFTS_FROM = 3000
-"""Bytes from which a model has room for what moved images teach; smaller ones lose by it."""
+SHIFTS_FROM = 12
+"""Pixels of an image's shorter side from which moved images help. By a pixel, that is: much of a small image.
+On validation data they gain up to 0.5 % on usps and mnist whatever the budget, and lose as much on digits."""
 
 Choice = dict[str, float]
 USUAL: Choice = {
@@ -60,7 +67,7 @@ def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
 
 
 def _usual_dimensions(task: Task, budget: int, factor: float) -> int:
-    """10 in half a kilobyte, 34 in sixteen: found on validation data of images; few features need no more."""
+    """10 in half a kilobyte, 34 in sixteen; few features need no more."""
     wanted: float = 1.13 * budget**0.35
     most = min(wanted, 1.25 * task.n_features)
     return max(2, round(factor * most))
@@ -73,7 +80,7 @@ def _params(task: Task, budget: int, effort: str, choice: Choice) -> dict[str, A
     prototypes = min(prototypes, task.n_samples // 4)
     if prototypes < task.n_classes:
         return None
-    shifts = task.image is not None and (budget >= SHIFTS_FROM) != bool(choice["other_shifts"])
+    shifts = task.image is not None and (min(task.image) >= SHIFTS_FROM) != bool(choice["other_shifts"])
     return {
         "projection_dim": dimensions,
         "n_prototypes": prototypes,
