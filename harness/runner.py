@@ -163,8 +163,9 @@ class _Writer:
 
 
 def _batches(pending: list[tuple[int, Job]]) -> list[Batch]:
-    """Jobs that share a training stand together in a suite."""
-    return [Batch(tuple(group)) for _, group in groupby(pending, key=lambda item: item[1].recipe)]
+    """Jobs that share a training stand together in a suite, board by board."""
+    alike = groupby(pending, key=lambda item: (item[1].board, item[1].recipe))
+    return [Batch(tuple(group)) for _, group in alike]
 
 
 def _check_names(jobs: list[Job]) -> None:

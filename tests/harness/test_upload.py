@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,8 @@ from harness.bench import Place
 from harness.build import Firmware, build
 from harness.errors import PortError, SetupError
 from harness.upload import upload
-from tests.harness.stk500 import Bootloader
+from tests.harness.bootloaders import Stk500v1
+from tests.harness.virtualboard import VirtualBoard
 from tests.models.device_models import make
 
 pytestmark = pytest.mark.skipif(shutil.which("avr-gcc") is None, reason="avr-gcc is not on PATH")
@@ -26,30 +26,15 @@ def firmware() -> Firmware:
     return build(make("linear", "int8"), boards.load("uno"))
 
 
-def image_bytes(firmware: Firmware, folder: Path) -> bytes:
-    binary = folder / "firmware.bin"
-    command = ["avr-objcopy", "-I", "ihex", "-O", "binary", str(firmware.hex), str(binary)]
-    subprocess.run(command, check=True)
-    return binary.read_bytes()
-
-
 @needs_avrdude
-def test_what_was_built_is_written(firmware: Firmware, tmp_path: Path) -> None:
-    expected = image_bytes(firmware, tmp_path)
-    with Bootloader() as bootloader:
-        upload(firmware, Place("uno", port=bootloader.port))
-        assert bytes(bootloader.flash[: len(expected)]) == expected
-        assert set(bootloader.flash[len(expected) + 256 :]) == {0xFF}
-
-
-@needs_avrdude
-def test_another_chip_is_refused_with_what_avrdude_said(firmware: Firmware) -> None:
-    with Bootloader(wrong_signature=True) as bootloader:
+def test_another_chip_is_refused_with_what_avrdude_said(firmware: Firmware, tmp_path: Path) -> None:
+    with VirtualBoard(firmware.board, tmp_path) as board:
+        board.chip.bootloader = Stk500v1("atmega328p", 32_768, signature=bytes(3))
         with pytest.raises(
             PortError, match=r"The upload to the Arduino Uno R3 on .* failed: avrdude error: .*signature"
         ):
-            upload(firmware, Place("uno", port=bootloader.port))
-        assert set(bootloader.flash) == {0xFF}
+            upload(firmware, Place("uno", port=board.port))
+        assert set(board.chip.flash) == {0xFF}
 
 
 @pytest.mark.parametrize(

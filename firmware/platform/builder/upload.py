@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -48,8 +49,8 @@ def touched(port: str) -> str:
     """The port of the bootloader, which is a USB device of its own and may get another name."""
     before = ports()
     try:
-        with serial.Serial(port, 1200) as line:
-            line.dtr = False
+        with serial.Serial(port, 1200) as line, contextlib.suppress(OSError):
+            line.dtr = False  # closing does the same, where a driver refuses
     except (OSError, serial.SerialException) as error:
         refuse(f"{port} cannot be opened at 1200 baud, which starts the bootloader: {error}.")
     deadline = time.monotonic() + VANISHES
