@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from harness.jobs import Sample
 from harness.spool import LineFile, whole_lines
 
 INTERVAL = 0.1
@@ -37,6 +38,8 @@ class Event:
     done: int = 0
     """Samples, in SAMPLE."""
     of: int = 0
+    right: int = 0
+    """Of those that are done."""
     note: str = ""
     row: Mapping[str, str] | None = None
     """In ROW."""
@@ -46,18 +49,29 @@ Listener = Callable[[Event], None]
 
 
 class SampleTicker:
-    """Passes on how many samples are done, a few times a second."""
+    """Passes on how many samples are done, and how many of them are right, a few times a second."""
 
-    def __init__(self, tell: Listener, job: int, name: str, total: int) -> None:
+    def __init__(self, tell: Listener, job: int, name: str, total: int, samples: Sequence[Sample]) -> None:
         self._tell = tell
         self._job, self._name, self._total = job, name, total
+        self._samples = samples
+        self._counted, self._right = 0, 0
         self._next = 0.0
 
     def __call__(self, done: int) -> None:
         now = time.monotonic()
         if now >= self._next or done == self._total:
             self._next = now + INTERVAL
-            self._tell(Event(Kind.SAMPLE, self._job, self._name, done, self._total))
+            self._tell(Event(Kind.SAMPLE, self._job, self._name, done, self._total, self._count()))
+
+    def _count(self) -> int:
+        """Only what is new is looked at; samples that were taken back are counted again."""
+        if self._counted > len(self._samples):
+            self._counted, self._right = 0, 0
+        new = self._samples[self._counted :]
+        self._right += sum(sample.label == sample.device_class for sample in new)
+        self._counted += len(new)
+        return self._right
 
 
 class EventFile:

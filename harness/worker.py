@@ -149,12 +149,12 @@ def _measure(
     from harness.build import build, faster, streams
 
     board = boards.load(bench.board)
+    streaming = job.stream
     if job.speed:
-        streaming = streams(model, board)
+        # The fastest layout is another one where features come piece by piece.
+        streaming = streams(model, board) if streaming is None else streaming
         model = faster(model, board, streaming=streaming)
-        firmware = build(model, board, streaming=streaming)
-    else:
-        firmware = build(model, board)
+    firmware = build(model, board, streaming=streaming)
     tell(Event(Kind.BUILT, number, job.name, note=f"{firmware.flash_total} bytes"))
 
     def note(text: str) -> None:
@@ -162,10 +162,10 @@ def _measure(
 
     X, y = data.X_test[: bench.samples], data.y_test[: bench.samples]
     checks = Checks.named(bench.check_scores, len(X))
-    ticker = SampleTicker(tell, number, job.name, len(X))
     target = make_target(board, firmware, bench, note)
     try:
         with SampleLog(bench.spool, job) as log:
+            ticker = SampleTicker(tell, number, job.name, len(X), log.samples)
             session = Session(target, model, log, wait=bench.wait, tell=note)
             measurement = session.run(X, y, checks, ticker)
             used = session.after(

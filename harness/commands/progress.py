@@ -28,6 +28,7 @@ def listener(total: int, plain: bool) -> Iterator[Listener]:
         BarColumn(bar_width=28),
         MofNCompleteColumn(),
         TextColumn("{task.fields[unit]}"),
+        TextColumn("{task.fields[state]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True, highlight=False), transient=True) as progress:
@@ -40,7 +41,7 @@ class _Bars:
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress
         self._total = total
-        self._all = progress.add_task("all jobs", total=total, unit="jobs")
+        self._all = progress.add_task("all jobs", total=total, unit="jobs", state="")
         self._tasks: dict[int, TaskID] = {}
 
     def __call__(self, event: Event) -> None:
@@ -53,12 +54,24 @@ class _Bars:
         if event.kind is Kind.WAITING:
             self._progress.console.print(f"{event.name}: {event.note}", markup=False)
         if event.job not in self._tasks:
-            self._tasks[event.job] = self._progress.add_task(event.name, total=None, unit="samples")
+            self._tasks[event.job] = self._progress.add_task(event.name, total=None, unit="samples", state="")
         task = self._tasks[event.job]
         if event.kind is Kind.SAMPLE:
-            self._progress.update(task, description=event.name, completed=event.done, total=event.of)
+            self._progress.update(
+                task,
+                description=event.name,
+                completed=event.done,
+                total=event.of,
+                state=self._state(task, event),
+            )
         elif event.note:
             self._progress.update(task, description=f"{event.name}: {event.note}")
+
+    def _state(self, task: TaskID, event: Event) -> str:
+        """How fast, and how accurate so far."""
+        speed = self._progress.tasks[self._progress.task_ids.index(task)].speed
+        rate = f"{speed:,.0f}/s  " if speed else ""
+        return f"{rate}{100 * event.right / event.done:.1f} %" if event.done else ""
 
 
 def _line(event: Event, total: int) -> None:
@@ -74,9 +87,8 @@ def _row(event: Event, total: int) -> str:
     row: Mapping[str, str] = event.row or {}
     number = f"{event.job + 1:>{len(str(total))}}/{total}"
     if row.get("accuracy"):
-        figures = (
-            f"{100 * float(row['accuracy']):5.1f} %  {float(row['ms']):8.3f} ms  {row['flash_model']:>6} B"
-        )
+        time = f"{float(row['ms']):8.3f} ms" if row["ms"] else f"{row['cycles_median']:>8} instructions"
+        figures = f"{100 * float(row['accuracy']):5.1f} %  {time}  {row['flash_model']:>6} B"
         trouble = "" if row["status"] == Status.OK else f"  {row['status']}: {row['reason']}"
         return f"{number}  {event.name:<32}  {figures}{trouble}"
     return f"{number}  {event.name:<32}  {row.get('status')}: {row.get('reason')}"
