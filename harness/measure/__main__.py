@@ -1,4 +1,5 @@
-"""`python -m harness.measure [NAME…]`: loop, kernels, learners; all of them without a name."""
+"""`python -m harness.measure [NAME…]`: groups of figures (loop, kernels, learners) or single sources, as in
+learners.budgets; all groups without a name."""
 
 from __future__ import annotations
 
@@ -16,13 +17,20 @@ GROUPS: dict[str, tuple[figures.Source, ...]] = {
 
 
 def main(names: list[str]) -> int:
+    known = _known()
     for name in names:
-        if name not in GROUPS:
-            print(UnknownName("group of figures", name, GROUPS), file=sys.stderr)
+        if name not in known:
+            print(UnknownName("group of figures", name, known), file=sys.stderr)
             return 2
-    sources = [source for name in (names or GROUPS) for source in GROUPS[name]]
+    sources = [source for name in (names or GROUPS) for source in known[name]]
     reached = figures.show(sources, paths.project() / "results" / "measured.json")
     return 0 if reached else 1
+
+
+def _known() -> dict[str, tuple[figures.Source, ...]]:
+    """Groups, and every source of a group by itself."""
+    single = {f"{group}.{source.__name__}": (source,) for group in GROUPS for source in GROUPS[group]}
+    return GROUPS | single
 
 
 if __name__ == "__main__":

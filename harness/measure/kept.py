@@ -1,7 +1,7 @@
 """Results of long measurements, each measured once: a second call goes on where the first one stopped.
 
-They lie in the user's cache under the key of trained models, which covers the data, the source of `models` and
-the libraries that compute: a change anywhere measures anew, and nothing else does.
+They lie in the user's cache under the key of trained models, which covers the data, the source of `models`
+and the libraries that compute: a change anywhere measures anew, and nothing else does.
 """
 
 from __future__ import annotations
