@@ -80,6 +80,8 @@ class Job:
     max_ms: float | None = None
     """The integer model is trained to take no longer on the board."""
     params: Params = ()
+    stream: bool | None = None
+    """Fold features in as they come, or keep them in RAM; None keeps them if they fit."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -98,7 +100,7 @@ class Job:
 
     @property
     def recipe(self) -> Recipe:
-        limit = None if self.max_ms is None else Limit(self.max_ms, self.board, self.speed)
+        limit = None if self.max_ms is None else Limit(self.max_ms, self.board, self.speed, self.stream)
         return Recipe(self.dataset, self.model, self.budget, self.seed, self.effort, self.params, limit)
 
 
@@ -108,6 +110,7 @@ class Limit(NamedTuple):
     ms: float
     board: str
     speed: bool
+    stream: bool | None = None
 
 
 class Recipe(NamedTuple):

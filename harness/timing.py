@@ -11,24 +11,34 @@ from models.timelimit import TimeLimit
 
 
 def predicted_ms(
-    model: DeviceModel, board: Board, encoded: Array | None = None, *, speed: bool = False
+    model: DeviceModel,
+    board: Board,
+    encoded: Array | None = None,
+    *,
+    speed: bool = False,
+    streaming: bool | None = None,
 ) -> float | None:
     """Milliseconds of the firmware that `build` makes, or None where nobody can tell.
 
     encoded: samples, where cycles depend on them. speed: in the fastest layout the board has flash for.
+    streaming: as for `build`.
     """
     if board.family != "avr":
         return None
-    streaming = streams(model, board)
+    streaming = streams(model, board) if streaming is None else streaming
     built = faster(model, board, streaming=streaming) if speed else model
     stages = built.stages(streaming=streaming, encoded=encoded)
     return board.milliseconds(costs.total(stages)) if stages else None
 
 
-def limit(board: Board, ms: float, *, speed: bool = False) -> TimeLimit:
+def limit(board: Board, ms: float, *, speed: bool = False, streaming: bool | None = None) -> TimeLimit:
     """What training must keep to; InputError if this board's times cannot be predicted."""
     if board.family != "avr":
         raise InputError(
             f"Times on the {board.title} cannot be predicted.", "Train without a time limit for it."
         )
-    return TimeLimit(ms, board.title, lambda model, encoded: predicted_ms(model, board, encoded, speed=speed))
+
+    def predict(model: DeviceModel, encoded: Array) -> float | None:
+        return predicted_ms(model, board, encoded, speed=speed, streaming=streaming)
+
+    return TimeLimit(ms, board.title, predict)

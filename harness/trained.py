@@ -157,7 +157,8 @@ def _time_limit(recipe: Recipe) -> TimeLimit | None:
 
     if recipe.limit is None:
         return None
-    return timing.limit(boards.load(recipe.limit.board), recipe.limit.ms, speed=recipe.limit.speed)
+    ms, board, speed, stream = recipe.limit
+    return timing.limit(boards.load(board), ms, speed=speed, streaming=stream)
 
 
 def _save(model: DeviceModel, path: Path, store: Path) -> None:

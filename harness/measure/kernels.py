@@ -152,14 +152,15 @@ def predictions() -> Iterator[Figure]:
         if not one.integer:
             continue
         encoded = one.model.encode(one.data.X_test)
-        predicted = timing.predicted_ms(one.model, boards.load(BOARD), encoded)
+        streaming = bool(one.about["streaming"])
+        predicted = timing.predicted_ms(one.model, boards.load(BOARD), encoded, streaming=streaming)
         if predicted is None:
             yield Figure(f"{one.name}, predicted stages", 0, 1)
             continue
         measured = boards.load(BOARD).milliseconds(one.cycles)
         off = 100 * abs(predicted / measured - 1)
         yield Figure(f"{one.name}, prediction off by", off, PREDICTED_WITHIN, " %", True)
-        for stage in one.model.stages(streaming=bool(one.about["streaming"]), encoded=encoded):
+        for stage in one.model.stages(streaming=streaming, encoded=encoded):
             if stage.name in {"projection", "distances"} and stage.floor:
                 ratio = stage.cycles / stage.floor
                 yield Figure(f"{one.name}, {stage.name} / floor", ratio, ABOVE_FLOOR, at_most=True)
@@ -218,7 +219,8 @@ def _built(job: Job, folder: Path) -> DeviceModel:
     """The model of a finished job, in the layout that its firmware has."""
     model = modelfile.load(trained.path_of(folder / "models", job.recipe, job.numbers))
     board = boards.load(job.board)
-    return faster(model, board, streaming=streams(model, board)) if job.speed else model
+    streaming = streams(model, board) if job.stream is None else job.stream
+    return faster(model, board, streaming=streaming) if job.speed else model
 
 
 def _float_twin(one: Measured) -> DeviceModel | None:

@@ -31,6 +31,8 @@ class SuiteRow:
     """Train the integer model to take no longer on the board."""
     params: Params = ()
     """Parameters of the estimator that are not searched."""
+    stream: bool | None = None
+    """Whether features are folded in as they come; None: unless the vector fits into RAM."""
 
     @classmethod
     def read(cls, place: str, table: Mapping[str, Any]) -> Self:
@@ -55,6 +57,7 @@ class SuiteRow:
                 speed=self.speed or speed,
                 max_ms=self.max_ms,
                 params=self.params,
+                stream=self.stream,
             )
             for dataset, model, size, own_seed, numbers in every
         ]
@@ -95,4 +98,5 @@ READERS: dict[str, Callable[[str, str, Any], Any]] = {
     "speed": values.switch,
     "max_ms": values.positive,
     "params": _params,
+    "stream": values.switch,
 }

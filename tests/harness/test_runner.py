@@ -63,7 +63,7 @@ class Shop:
         }
         return trained.Models(made, trained=True)
 
-    def build(self, model: DeviceModel, board: Board) -> Firmware:
+    def build(self, model: DeviceModel, board: Board, *, streaming: bool | None) -> Firmware:
         if model.numbers in self.refused:
             raise self.refused[model.numbers]
         self.model = model

@@ -104,7 +104,7 @@ def test_rows_say_what_is_special_about_them(tmp_path: Path) -> None:
     ]
     assert {(job.speed, job.max_ms, job.effort) for job in protonn} == {(True, 0.9, "fast")}
     assert protonn[0].recipe == protonn[1].recipe != protonn[2].recipe
-    assert protonn[0].recipe.limit == (0.9, "uno", True)
+    assert protonn[0].recipe.limit == (0.9, "uno", True, None)
     assert len({job.name for job in suite.jobs("uno")}) == 5
     assert len({job.recipe.name for job in suite.jobs("uno")}) == 3
     assert dict(zip(KEY_COLUMNS, protonn[3].key, strict=True)) == {
