@@ -105,6 +105,24 @@ def sparse_projection(gaps: Array, counts: Array, features: int, sum_bytes: int,
     )
 
 
+def block_projection(blocks: Array, shape: tuple[int, ...], sum_bytes: int) -> Stage:
+    """Sparse rows in blocks of columns (models.blocks), streamed."""
+    rows, features = shape
+    parts, at = [], 0
+    while at < len(blocks):
+        parts.append(int(blocks[at]))
+        at += 1 + 2 * parts[-1]
+    once = 20 + 5 * rows * sum_bytes + len(pieces(features, True)) * CALL_BLOCK
+    return Stage(
+        "projection",
+        f"{rows} × {features} sparse in blocks, {sum(parts)} pairs, sums of {8 * sum_bytes} bits",
+        len(blocks),
+        rows * sum_bytes + 2,
+        whole(once + sum(_block_row(count, sum_bytes) for count in parts)),
+        whole(SPARSE_FLOOR[sum_bytes] * sum(parts)),
+    )
+
+
 def straight_projection(code: Array, shape: tuple[int, ...], sum_bytes: int) -> Stage:
     """Weights as immediates in code (models.straightline); the whole vector only."""
     rows = shape[0]
@@ -127,15 +145,28 @@ CALL_ONE_ROW = 18
 CALL_SPARSE = 75
 
 
+CALL_BLOCK = 230
+
+
+def _block_row(count: int, sum_bytes: int) -> int:
+    """One row's part of a block."""
+    if count == 0:
+        return 15
+    return 13 + 4 * sum_bytes + _pairs_in_fours(count, {2: 14, 3: 16, 4: 17}[sum_bytes], 1)
+
+
 def _whole_row(count: int, sum_bytes: int, count_bytes: int) -> int:
     """One row of pairs, read to its end."""
     pair = {2: 14, 3: 16, 4: 17}[sum_bytes]
+    return 7 + 3 * count_bytes + 3 * sum_bytes + 6 + _pairs_in_fours(count, pair, count_bytes)
+
+
+def _pairs_in_fours(count: int, pair: int, count_bytes: int) -> int:
+    """Pairs that are read by fours, but for those that are left alone."""
     fours, alone = divmod(count, 4)
-    cycles = 7 + 3 * count_bytes + sum_bytes + 2 * sum_bytes + 6
-    cycles += 2 if alone == 0 else alone * (pair + 3)
+    cycles = 2 if alone == 0 else alone * (pair + 3)
     cycles += 2 if count_bytes == 1 else 6
-    cycles += 2 if fours == 0 else fours * (4 * pair + 2 + count_bytes)
-    return cycles
+    return cycles + (2 if fours == 0 else fours * (4 * pair + 2 + count_bytes))
 
 
 def _streamed_pairs(gaps: Array, counts: Array, features: int, sum_bytes: int) -> int:

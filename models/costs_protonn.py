@@ -32,7 +32,7 @@ def distances(shape: tuple[int, int], list_bytes: int, counted: Listing) -> Stag
         once = 70
         cycles = 13 * counted.terms + 7 * counted.looks + 5 * counted.stopped
         cycles += (16 + number) * counted.measured + 9 * completed
-    cycles += (18 + 2 * number) * counted.listed + 40 * counted.weeded
+    cycles += (18 + 2 * number) * counted.listed + 55 * counted.weeded
     return Stage(
         "distances",
         f"{prototypes} prototypes of {dimensions} dimensions, "

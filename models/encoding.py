@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models import costs
+from models.blocks import Blocks8
 from models.errors import InputError
 from models.inputs import Array
 from models.layout import Layout
@@ -181,7 +182,7 @@ class Rows32(_Rows):
 
 SMALL: tuple[type[Layout], ...] = (Dense8, Rows8, Dense32, Rows32)
 """The smallest is among these; of two equally small ones the first is chosen, which is also the faster."""
-LAYOUTS: tuple[type[Layout], ...] = (*SMALL, Code8)
+LAYOUTS: tuple[type[Layout], ...] = (*SMALL, Blocks8, Code8)
 
 
 def best(matrix: npt.ArrayLike) -> type[Layout]:
@@ -231,7 +232,7 @@ def relaid(
     """A model's arrays with its int8 matrix in every layout that suits such firmware."""
     own = {name + part for layout in LAYOUTS for part in layout.parts}
     others = {key: array for key, array in arrays.items() if key not in own}
-    layouts: list[type[Layout]] = [Dense8, Rows8] if streaming else [Dense8, Rows8, Code8]
+    layouts: list[type[Layout]] = [Dense8, Rows8, Blocks8 if streaming else Code8]
     return [{**encode(name, matrix, layout), **others} for layout in layouts if layout.suits(matrix)]
 
 
@@ -242,6 +243,8 @@ def projection_stage(
     layout = layout_of(name, arrays, np.int8)
     if layout is Dense8:
         return costs.dense_projection(shape[0], shape[1], sum_bytes, streaming)
+    if layout is Blocks8:
+        return costs.block_projection(arrays[f"{name}_blocks"], shape, sum_bytes)
     if layout is Code8:
         return costs.straight_projection(arrays[f"{name}_code"], shape, sum_bytes)
     gaps, counts = arrays[f"{name}_pairs"][:, 0], arrays[f"{name}_counts"]

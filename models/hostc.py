@@ -61,7 +61,7 @@ class HostKernel:
         data = b"".join(head + row.tobytes() for row in rows)
         done = subprocess.run([str(self._program)], input=data, capture_output=True, check=False)
         if done.returncode:
-            words = done.stderr.decode(errors="replace").strip() or "the scores changed when asked for again"
+            words = done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}"
             raise KilobenchError(f"The kernel of {self.model.name} failed on the host: {words}")
         score = np.dtype("f4" if self.model.numbers == "float32" else "i4")
         answer = np.dtype([("class", "u2"), ("scores", score, (self.model.n_scores,))])

@@ -2,6 +2,9 @@
  *
  * Requests are answered one at a time, in the order of their numbers. The last reply is kept: a repeated
  * number means that it was lost on the way, and gets it again without anything being done twice. */
+/* Speed is a matter of the kernels; what is between them and the host should be small. */
+#pragma GCC optimize("Os")
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -20,14 +23,17 @@
 #endif
 
 /* Buffered: the whole vector is kept and a prediction is one window. Streaming: each piece is folded in as it
- * comes, and only a piece is kept. */
+ * comes. Pieces of bytes are folded in where they have been received; others might not be aligned there, and
+ * are copied. */
 #ifndef STREAMING
 #define STREAMING (MODEL_FEATURES * FEATURE_BYTES > HAL_VECTOR_BYTES)
 #endif
+#define IN_PLACE (STREAMING && FEATURE_BYTES == 1)
 
 enum {
     CHUNK_FEATURES = FRAME_CHUNK / FEATURE_BYTES,
-    KEPT_FEATURES = STREAMING ? CHUNK_FEATURES : MODEL_FEATURES,
+    BUFFER_FEATURES = STREAMING ? CHUNK_FEATURES : MODEL_FEATURES,
+    KEPT_FEATURES = IN_PLACE ? 0 : BUFFER_FEATURES, /* GNU C has arrays of no elements */
 };
 
 _Static_assert(sizeof(feature_t) == FEATURE_BYTES, "features are sent as the kernel takes them");
@@ -79,7 +85,7 @@ static void answer_hello(uint8_t kind)
     put16(p + LINK_AT_HELLO_CLASSES, MODEL_CLASSES);
     put16(p + LINK_AT_HELLO_SCORES, MODEL_SCORES);
     put16(p + LINK_AT_HELLO_CHUNK_BYTES, FRAME_CHUNK);
-    put16(p + LINK_AT_HELLO_BUFFER_BYTES, sizeof sample.features);
+    put16(p + LINK_AT_HELLO_BUFFER_BYTES, BUFFER_FEATURES * FEATURE_BYTES);
     put_flash(p + LINK_AT_HELLO_MODEL_HASH, digest_of_model, LINK_HASH_BYTES);
     put_name(p + LINK_AT_HELLO_BOARD, name_of_board, sizeof name_of_board - 1);
     put_name(p + LINK_AT_HELLO_MODEL, name_of_model, sizeof name_of_model - 1);
@@ -120,19 +126,22 @@ static bool take_features(const uint8_t *payload, uint8_t length, bool last)
         sample.cycles = 0;
         result.valid = false;
     }
-    memcpy(sample.features + (STREAMING ? 0 : offset), payload + LINK_SIZE_FEATURES, bytes);
+    if (!IN_PLACE) {
+        memcpy(sample.features + (STREAMING ? 0 : offset), payload + LINK_SIZE_FEATURES, bytes);
+    }
     sample.received = offset + count;
     return true;
 }
 
-/* Streaming: the `count` features before `received` have just come. */
-static void fold_chunk(uint8_t count)
+/* Streaming: the `count` features before `received` have just come with this payload. */
+static void fold_chunk(const uint8_t *payload, uint8_t count)
 {
     uint16_t first = sample.received - count;
     if (first == 0) {
         kernel_begin();
     }
-    kernel_fold(first, sample.features, count);
+    const void *features = IN_PLACE ? (const void *)(payload + LINK_SIZE_FEATURES) : sample.features;
+    kernel_fold(first, features, count);
 }
 
 static void predict_kept(void)
@@ -149,7 +158,7 @@ static void on_features(const uint8_t *payload, uint8_t length)
     }
     if (STREAMING) {
         hal_window_open();
-        fold_chunk((length - LINK_SIZE_FEATURES) / FEATURE_BYTES);
+        fold_chunk(payload, (length - LINK_SIZE_FEATURES) / FEATURE_BYTES);
         sample.cycles += hal_window_close();
     }
     put16(reply.payload + LINK_AT_FEATURES_REPLY_NEXT, sample.received);
@@ -165,7 +174,7 @@ static void on_predict(const uint8_t *payload, uint8_t length)
     hal_window_open();
     if (STREAMING) {
         if (count > 0) {
-            fold_chunk(count);
+            fold_chunk(payload, count);
         }
         result.class_index = kernel_finish(result.scores);
     } else {

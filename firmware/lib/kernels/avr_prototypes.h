@@ -42,7 +42,7 @@
 #if WHOLE_VECTORS || MODEL_SCORES > 1
 #define LIST_BYTES 384
 #else
-#define LIST_BYTES 96
+#define LIST_BYTES 92
 #endif
 #define PLACES (MODEL_PROTOTYPES * PLACE_BYTES <= LIST_BYTES ? MODEL_PROTOTYPES : LIST_BYTES / PLACE_BYTES)
 
@@ -420,8 +420,8 @@ static inline void score_list(int32_t *scores, const measuring_t *state)
 
 #if MODEL_PROTOTYPES * PLACE_BYTES > LIST_BYTES
 
-/* Drop what has become far since it was listed. */
-static void weed_out(measuring_t *state)
+/* Drop what has become far since it was listed. Seldom needed: it is to be small. */
+static __attribute__((noinline, optimize("Os"))) void weed_out(measuring_t *state)
 {
     uint8_t *to = work.list;
     for (const uint8_t *from = work.list; from != state->end; from += PLACE_BYTES) {

@@ -1,7 +1,8 @@
 /* What main.c needs of a model family. One kernel is compiled: the one that model.h names.
  *
  * A sample is folded in piece by piece, so that a vector far larger than RAM can be streamed; the whole
- * vector in one piece gives the same answer. kernel_finish does not disturb what was folded. */
+ * vector in one piece gives the same answer. kernel_finish ends it: what was folded may be gone, because
+ * kernels use its memory for something else. */
 #ifndef KERNEL_H
 #define KERNEL_H
 

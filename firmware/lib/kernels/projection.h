@@ -2,9 +2,9 @@
  * necessary (widths.h).
  *
  * W is model_w (MODEL_W_DENSE8: row after row), model_w_pairs (MODEL_W_ROWS8: of each row the non-zero
- * values, each after the gap from the column before; model_w_counts says how many pairs a row has) or
- * model_w_code (MODEL_W_CODE8: straight-line code for AVR, models/straightline.py). Included once, by the
- * kernel. */
+ * values, each after the gap from the column before; model_w_counts says how many pairs a row has),
+ * model_w_blocks (MODEL_W_BLOCKS8: the same in blocks of columns, projection_blocks.h) or model_w_code
+ * (MODEL_W_CODE8: straight-line code for AVR, models/straightline.py). Included once, by the kernel. */
 #ifndef PROJECTION_H
 #define PROJECTION_H
 
@@ -159,6 +159,10 @@ static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
 }
 
 #endif
+
+#elif defined(MODEL_W_BLOCKS8)
+
+#include "projection_blocks.h"
 
 #elif defined(MODEL_W_CODE8)
 

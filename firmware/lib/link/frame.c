@@ -1,3 +1,6 @@
+/* Speed is a matter of the kernels; what is between them and the host should be small. */
+#pragma GCC optimize("Os")
+
 #include "frame.h"
 
 static void put_escaped(void (*put)(uint8_t), uint8_t byte)
