@@ -34,7 +34,7 @@ def _job(run: Run, row: Row, name: str, about: Mapping[str, Any]) -> dict[str, A
         "board": row.board,
         "figures": [
             [column.name, f"{column.text(row)} {column.unit}"]
-            for column in tables.COLUMNS
+            for column in tables.columns(run)
             if column.value(row) is not None
         ],
         "about": [[key, _word(about[key])] for key in WORTH_TELLING if about.get(key) not in (None, "", 0)],

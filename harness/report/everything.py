@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import RunFolderError
-from harness.report import page, plots, tables
+from harness.report import page, plots, tables, traces
 from harness.report.rundata import Run, read
 
 
@@ -46,5 +46,8 @@ def _write(run: Run) -> ReportFiles:
         panels = [panel for panel in run.panels() if plot.shows(panel)]
         if panels:
             pictures += plots.save(plot, panels, run.folder)
+    recorded = traces.panels(run)
+    if recorded:
+        pictures += plots.save(traces.PLOT, recorded, run.folder)
     *written, html = (run.folder / name for name in texts)
     return ReportFiles(run, html, tuple(written), tuple(pictures))

@@ -100,7 +100,34 @@ def _energy(run: Run, board: Board | None) -> str:
         power = board.power
         figures = f"{power.volts:g}{numbers.THIN}V × {power.active_mA:g}{numbers.THIN}mA"
         return f"Modelled, not measured: time × {figures} ({power.source.rstrip('.')})."
-    return ", ".join(sorted(kinds)).capitalize()
+    return f"{_measured_by(run)} {_without_energy(run)}".strip()
+
+
+def _measured_by(run: Run) -> str:
+    """How the figures of a meter came about."""
+    jobs = [job for job in _jobs(run, "energy") if isinstance(job, dict) and job.get("kind")]
+    if not jobs:
+        return ""
+    meters = ", ".join(dict.fromkeys(str(job["meter"]) for job in jobs))
+    volts = ", ".join(dict.fromkeys(f"{job['volts']:.2f}{numbers.THIN}V" for job in jobs))
+    stated = "stated" if all(job["volts_stated"] for job in jobs) else "measured"
+    windows, repeats = jobs[0]["windows"], [job["repeats"] for job in jobs]
+    span = f"{min(repeats)} to {max(repeats)}" if min(repeats) < max(repeats) else f"{repeats[0]}"
+    counts = (sum(job["samples_dropped"] for job in jobs), sum(job["windows_measured_again"] for job in jobs))
+    lost = (
+        f"{counts[0]} samples were dropped and {counts[1]} windows measured again for it."
+        if any(counts)
+        else ""
+    )
+    return (
+        f"{str(jobs[0]['kind']).capitalize()}, {meters}, at {volts} ({stated}): {windows} windows of {span} "
+        f"predictions each, {jobs[0]['method']}. {lost}"
+    ).strip()
+
+
+def _without_energy(run: Run) -> str:
+    reasons = [job["reason"] for job in _jobs(run, "energy") if isinstance(job, dict) and "reason" in job]
+    return " ".join(f"{reason} ({reasons.count(reason)} jobs.)" for reason in dict.fromkeys(reasons))
 
 
 def _features(run: Run) -> str:

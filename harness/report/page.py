@@ -5,11 +5,12 @@ Everything can be read without JavaScript; with it the table sorts and filters, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
 
-from harness.report import details, methods, plots, summary, tables, theme
+from harness.report import details, methods, plots, summary, tables, theme, traces
 from harness.report.rundata import Panel, Row, Run
 
 LABELS = {"papers’ size": "papers’"}
@@ -18,7 +19,8 @@ LABELS = {"papers’ size": "papers’"}
 
 def render(run: Run) -> str:
     template = files("harness.report") / "template"
-    sections = [_table(run), *(_plot(plot, run) for plot in plots.PLOTS), _troubled(run), _methods(run)]
+    pictures = [_plot(plot, run.panels()) for plot in plots.PLOTS]
+    sections = [_table(run), *pictures, _plot(traces.PLOT, traces.panels(run)), _troubled(run), _methods(run)]
     return Template((template / "page.html").read_text(encoding="utf8")).substitute(
         title=escape(methods.title(run)),
         light=theme.variables(dark=False),
@@ -90,11 +92,11 @@ def _cell(column: tables.Column, row: Row, best: bool) -> str:
     return f'<td role="cell" data-label="{escape(label)}"{sorting}>{shown}</td>'
 
 
-def _plot(plot: plots.Plot, run: Run) -> str:
-    panels = [panel for panel in run.panels() if plot.shows(panel)]
-    if not panels:
+def _plot(plot: plots.Plot, panels: Sequence[Panel]) -> str:
+    shown = [panel for panel in panels if plot.shows(panel)]
+    if not shown:
         return ""
-    figures = "\n".join(f"<figure>{plots.inline(plot, panel)}</figure>" for panel in panels)
+    figures = "\n".join(f"<figure>{plots.inline(plot, panel)}</figure>" for panel in shown)
     content = f'<p class="note">{escape(plot.caption)}</p>\n<div class="plots">\n{figures}\n</div>'
     return _section(plot.name, plot.title, content)
 

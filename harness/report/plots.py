@@ -115,7 +115,8 @@ def inline(plot: Plot, panel: Panel) -> str:
         figure = _figure(WIDTH, height)
         plot.draw(Area(figure, 0, 0, WIDTH, height), panel)
         svg = _svg(figure)
-    prefix = f"{plot.name}-{zlib.crc32(f'{panel.dataset} {panel.board}'.encode()):08x}-"
+    name = " ".join((panel.dataset, panel.board, *(row.anchor for row in panel.rows)))
+    prefix = f"{plot.name}-{zlib.crc32(name.encode()):08x}-"
     links = {row.anchor: label for row, label in zip(panel.rows, panel.labels(), strict=True)}
     return theme.to_variables(svg_element.embed(svg, prefix, plot.describe(panel), links))
 

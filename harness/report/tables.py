@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.report import numbers
@@ -27,6 +27,8 @@ class Column:
     show: Callable[[float], str]
     better: int = 0
     """1: more is better, -1: less is."""
+    mark: Callable[[Row], str] | None = None
+    """A word beside each figure."""
 
     @property
     def heading(self) -> str:
@@ -35,7 +37,9 @@ class Column:
     def text(self, row: Row) -> str:
         """Without the unit, which the heading has."""
         value = self.value(row)
-        return NOTHING if value is None else self.show(value)
+        if value is None:
+            return NOTHING
+        return f"{self.show(value)} {self.mark(row)}" if self.mark else self.show(value)
 
     def best(self, rows: Sequence[Row]) -> set[Row]:
         """The rows that look best in this column, as it is shown; none where all look the same."""
@@ -58,25 +62,36 @@ TIME = Column("time", "ms", lambda row: row.ms, numbers.significant, -1)
 CYCLES = Column("cycles", "median", lambda row: row.cycles, numbers.count, -1)
 INSTRUCTIONS = Column("instructions", "median", lambda row: row.instructions, numbers.count, -1)
 ENERGY = Column("energy", "µJ", lambda row: row.energy_uJ, numbers.significant, -1)
+NET = Column("net energy", "µJ", lambda row: row.energy_net_uJ, numbers.significant, -1)
 MODEL = Column("model", "B", lambda row: row.flash_model, numbers.count, -1)
 FLASH = Column("flash", "B", lambda row: row.flash_total, numbers.count, -1)
 RAM = Column("RAM", "B", lambda row: row.ram, numbers.count, -1)
 PAPER = Column("papers’ size", "kB", lambda row: row.paper_kB, lambda value: f"{value:.2f}", -1)
 CLIPPED = Column("clipped", "features", lambda row: row.clipped, numbers.count)
-COLUMNS = (ACCURACY, TIME, CYCLES, INSTRUCTIONS, ENERGY, MODEL, FLASH, RAM, PAPER, AGREEMENT, CLIPPED)
+COLUMNS = (ACCURACY, TIME, CYCLES, INSTRUCTIONS, ENERGY, NET, MODEL, FLASH, RAM, PAPER, AGREEMENT, CLIPPED)
 NARROW = (ACCURACY, TIME, INSTRUCTIONS, ENERGY, MODEL, FLASH, RAM)
 """What a terminal of 80 columns has room for; agreement joins them where it is not perfect."""
-BY_BOARD = (TIME, CYCLES, INSTRUCTIONS, ENERGY)
+BY_BOARD = (TIME, CYCLES, INSTRUCTIONS, ENERGY, NET)
 """What not every board has: one has times, another only instructions."""
+BY_METER = (ENERGY, NET)
+"""Measured or modelled: that stands beside them."""
 
 
 def columns(run: Run, choice: tuple[Column, ...] = COLUMNS) -> tuple[Column, ...]:
     """Those to show of a run: without the ones that its board has no figures for."""
     return tuple(
-        column
+        _with_kind(column, run.measured) if column in BY_METER else column
         for column in choice
         if column not in BY_BOARD or any(column.value(row) is not None for row in run.measured)
     )
+
+
+def _with_kind(column: Column, rows: Sequence[Row]) -> Column:
+    """Whether it is measured or modelled: in the heading where that holds for all, else in every cell."""
+    kinds = {row.energy_kind for row in rows if column.value(row) is not None}
+    if len(kinds) == 1:
+        return replace(column, unit=f"{column.unit} {kinds.pop()}")
+    return replace(column, mark=lambda row: row.energy_kind)
 
 
 def energy_kind(rows: Sequence[Row]) -> str:
@@ -98,7 +113,8 @@ def terminal(run: Run) -> Table:
     for heading in ("dataset", "model"):
         table.add_column(heading, no_wrap=True)
     for column in chosen:
-        table.add_column(f"{column.name}\n{column.unit}", justify="right", no_wrap=True)
+        heading = f"{column.name}\n{column.unit}".replace(" ", "\n")  # narrow: 80 columns are soon full
+        table.add_column(heading, justify="right", no_wrap=True)
     for panel in run.panels():
         best = {column: column.best(panel.rows) for column in chosen}
         for number, (label, row) in enumerate(zip(panel.labels(), panel.rows, strict=True)):
@@ -179,7 +195,13 @@ CSV_COLUMNS = (
     "cycles_median",
     "instructions_median",
     "energy_uJ",
+    "energy_low_uJ",
+    "energy_high_uJ",
+    "energy_net_uJ",
     "energy_kind",
+    "energy_meter",
+    "volts",
+    "volts_kind",
     "model_B",
     "flash_B",
     "ram_B",
@@ -203,7 +225,8 @@ def comma_separated(run: Run) -> str:
                 *(_hundredfold(value) for value in (row.accuracy, low, high, row.agreement)),
                 *(row.n_samples, row.clipped, row.timing),
                 *(_plain(value) for value in (row.ms, row.cycles, row.instructions, row.energy_uJ)),
-                row.energy_kind,
+                *(_plain(value) for value in (row.energy_low_uJ, row.energy_high_uJ, row.energy_net_uJ)),
+                *(row.energy_kind, row.energy_meter, _plain(row.volts), row.volts_kind),
                 *(row.flash_model, row.flash_total, row.ram, row.paper_kB, row.status, row.reason),
             ]
         )
