@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 from typing import Any
 
 from serial.serialutil import SerialException
@@ -18,8 +19,10 @@ machines: dict[str, Machine] = {}
 
 
 class Serial(protocol_socket.Serial):
-    """A port whose clock is the host's: QEMU gives no way to let the device run only while the host waits.
+    """The line to a board that runs by itself: QEMU cannot be told to go on only while the host waits.
 
+    - `now()` is the board's time while it works and the host's while it sleeps. On a busy machine a byte
+      takes QEMU milliseconds, and by the host's clock a request still being heard would be sent again.
     - Opening the port switches the board on, anew if it runs, as DTR resets an Uno.
     - Bytes take no time on this line, and the rate does not matter.
     - A board that has ended raises SimulatorError with what QEMU said.
@@ -35,6 +38,7 @@ class Serial(protocol_socket.Serial):
             raise SerialException(f"There is no simulated board {self.port}.")
         self.logger = None
         self._machine = machine
+        self._looked, self._worked, self._clock = time.monotonic(), 0, 0.0
         self._connect()
         self.is_open = True
 
@@ -50,6 +54,16 @@ class Serial(protocol_socket.Serial):
         if self._socket is not None:
             self._socket.close()
         self._connect()
+
+    def now(self) -> float:
+        """Seconds for which the board has worked, at an instruction a cycle, or was idle at every look."""
+        looked, worked = time.monotonic(), self._machine.counts.totals().instructions
+        if worked == self._worked:
+            self._clock += looked - self._looked
+        else:
+            self._clock += (worked - self._worked) / self._machine.board.clock_hz
+        self._looked, self._worked = looked, worked
+        return self._clock
 
     def counted(self, windows: int) -> int:
         """Cycles, or instructions where no cycles are known, in the last so many windows. The link takes them
