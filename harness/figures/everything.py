@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from harness.errors import InputError, KilobenchError, UnknownName
@@ -56,12 +57,15 @@ def make(
         raise InputError("No seed is left to compute with.", "Give --seeds 1 or more.")
     results = trials.perform((t for spec in specs for t in spec.trials(plan)), jobs=jobs, tell=tell)
     measured = _rows(rows)
-    written = tuple(write.write(spec, spec.points(plan, results, measured), folder) for spec in specs)
+    written = []
+    for spec in specs:
+        points = spec.points(plan, results, measured)
+        written.append(write.write(spec, points, partial(spec.figure, plan, results, points), folder))
     found = [pair for item in written for pair in versus.pairs(item.spec, item.points)]
     circumstances = f"Effort {plan.effort}, seeds {', '.join(map(str, plan.seeds))}."
     table = folder / "paper-vs-ours.md"
     write_whole(table, versus.markdown(found, circumstances))
-    return Made(written, write.index(written, folder, circumstances), table)
+    return Made(tuple(written), write.index(written, folder, circumstances), table)
 
 
 def _rows(folder: Path | None) -> Sequence[Row]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.figures import draw, paperdata
-from harness.figures.spec import ALONE, Cell, Plan, Point, Spec, by
+from harness.figures import draw, paperdata, surfaces
+from harness.figures.spec import ALONE, Cell, Plan, Point, Results, Spec, by
+from harness.figures.surfaces import Surface
 from harness.figures.trials import Result, Trial
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DATASETS = ("isolet", "letter-26", "adult", "usps-10", "mnist-10")
 NOISE_ON = "letter-26"
@@ -17,6 +21,9 @@ CONDENSED = "models.prototypes:CondensedPrototypes"
 SAMPLED = "models.prototypes:SampledPrototypes"
 NEIGHBOURS = "models.references:KNNReference"
 ALL = "1-NN, all data"
+PLANE_ON = "usps-10"
+WIDTHS = (0.5, 8.0)
+"""γ² of Figure 4."""
 
 
 def _ratios(plan: Plan) -> tuple[float, ...]:
@@ -129,6 +136,35 @@ def _noise(plan: Plan) -> list[Cell]:
     ]
 
 
+def _plane(plan: Plan) -> list[Cell]:
+    return [
+        Cell(PLANE_ON, title, _in_plane(), partial(_plane_accuracy, key))
+        for title, key in (("start", "start"), *((f"γ² = {width:g}", f"{width:g}") for width in WIDTHS))
+    ]
+
+
+def _in_plane() -> Trial:
+    return Trial.of("plane", PLANE_ON, widths=list(WIDTHS))
+
+
+def _plane_accuracy(key: str, result: Result) -> float:
+    return float(result[key]["train"])
+
+
+def _plane_scene(plan: Plan, results: Results) -> Figure | None:
+    result = results[_in_plane()]
+    if "missing" in result:
+        return None
+    panels = [Surface("sampled", result["start"]["points"], result["owners"])]
+    panels += [Surface(f"SNC, γ² = {w:g}", result[f"{w:g}"]["points"], result["owners"]) for w in WIDTHS]
+    return surfaces.regions(panels, result["x"], result["y"], columns=3)
+
+
+def _plane_line(points: Sequence[Point]) -> str:
+    told = ", ".join(f"{point.method} {point.y:.1f} %" for point in points)
+    return f"Training accuracy of 4 % of five digits in a plane: {told}." if told else ALONE
+
+
 def _against_all(points: Sequence[Point]) -> str:
     """Where 4 % of the data are no worse than all of them."""
     whole = {p.dataset: p.y for p in points if p.method == ALL}
@@ -204,6 +240,16 @@ SPECS = (
         unit="×",
         x="% kept",
         y="speed-up",
+    ),
+    Spec(
+        "snc",
+        "fig4-boundaries",
+        "Figure 4, left: decision regions for two widths of the kernel",
+        partial(draw.dots, x="training accuracy, %"),
+        _plane_line,
+        _plane,
+        scene=_plane_scene,
+        y="accuracy, %",
     ),
     Spec(
         "snc",

@@ -85,6 +85,8 @@ class Spec:
     published: Callable[[], list[Point]] = list
     device: Callable[[Sequence[Any]], list[Point]] | None = None
     """Points from the rows of the suite `paper`, for what only a board can tell."""
+    scene: Callable[[Plan, Results], Figure | None] | None = None
+    """A picture of what trials found in full, instead of one of points; None where they found nothing."""
     more_is_better: bool = True
     unit: str = "%"
     x: str = "x"
@@ -92,6 +94,10 @@ class Spec:
 
     def trials(self, plan: Plan) -> list[Trial]:
         return [trial for cell in self.cells(plan) for trial in cell.trials(plan)]
+
+    def figure(self, plan: Plan, results: Results, points: Sequence[Point]) -> Figure:
+        drawn = self.scene(plan, results) if self.scene else None
+        return drawn or self.picture(points)
 
     def points(self, plan: Plan, results: Results, rows: Sequence[Any]) -> list[Point]:
         ours = [point for cell in self.cells(plan) for point in cell.points(plan, results)]

@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.errors import KilobenchError
 from harness.measure import kept
+from models.datasets import Dataset
 
 Result = Mapping[str, Any]
 """Plain numbers and lists of them; `missing` is why there is nothing else."""
@@ -56,14 +57,20 @@ def perform(
     return found
 
 
-def _missing(names: Iterable[str]) -> dict[str, str]:
-    """Datasets that cannot be had here, with the reason; each is asked for once."""
+def load(name: str) -> Dataset:
+    """One of the datasets, or a paper's toy."""
+    from harness.figures import toys
     from models import datasets
 
+    return toys.load(name) if name in toys.names() else datasets.load(name)
+
+
+def _missing(names: Iterable[str]) -> dict[str, str]:
+    """Datasets that cannot be had here, with the reason; each is asked for once."""
     gone = {}
     for name in sorted(names):
         try:
-            datasets.load(name)
+            load(name)
         except KilobenchError as error:
             gone[name] = str(error)
     return gone
@@ -79,9 +86,8 @@ def _done(trial: Trial) -> tuple[Trial, Result]:
     from threadpoolctl import threadpool_limits
 
     from harness.figures import work
-    from models import datasets
 
-    data = datasets.load(trial.dataset)
+    data = load(trial.dataset)
 
     def compute() -> dict[str, Any]:
         # One thread a trial: the trials themselves fill the cores, and sums stay in one order.

@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from harness.figures.prototype_work import annealing, plane
 from models import hashing
 from models.datasets import Dataset
 from models.device import Array
+
+__all__ = ["annealing", "fit", "label_sets", "noisy_labels", "plane", "reference", "searches", "train"]
 
 FLOAT_BYTES = 4
 """What the papers count for a parameter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,14 +28,14 @@ class Written:
     files: tuple[Path, ...]
 
 
-def write(spec: Spec, points: Sequence[Point], folder: Path) -> Written:
+def write(spec: Spec, points: Sequence[Point], draw: Callable[[], Figure], folder: Path) -> Written:
     place = folder / spec.paper
     with writing(place):
         place.mkdir(parents=True, exist_ok=True)
     table = place / f"{spec.name}.csv"
     write_whole(table, _csv(spec, points))
     with theme.applied():
-        figure = spec.picture(points)
+        figure = draw()
         pictures = [_saved(figure, place / f"{spec.name}.{kind}") for kind in ("svg", "png", "pdf")]
     return Written(spec, points, spec.line(points), (table, *pictures))
 

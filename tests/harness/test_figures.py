@@ -11,7 +11,7 @@ import pytest
 
 from harness import cli
 from harness.errors import UnknownName
-from harness.figures import everything, paperdata, trials, versus, work
+from harness.figures import everything, paperdata, toys, trials, versus, work
 from harness.figures.spec import Cell, Plan, Point, Spec
 from harness.figures.trials import Trial
 from models import datasets
@@ -30,7 +30,7 @@ def test_every_trial_names_work_and_data_that_exist(spec: Spec) -> None:
     for plan in (FAST, Plan("normal", (0,))):
         for trial in spec.trials(plan):
             assert callable(getattr(work, trial.work))
-            assert trial.dataset in datasets.names()
+            assert trial.dataset in (*datasets.names(), *toys.names())
             json.loads(trial.options)
 
 
@@ -39,7 +39,7 @@ def test_without_any_data_published_numbers_are_drawn_alone(spec: Spec) -> None:
     results: dict[Trial, Any] = {trial: {"missing": "not here"} for trial in spec.trials(FAST)}
     points = spec.points(FAST, results, ())
     assert not any(point.ours for point in points)
-    assert spec.picture(points) is not None
+    assert spec.figure(FAST, results, points) is not None
     assert spec.line(points).endswith(".")
 
 
