@@ -116,11 +116,11 @@ def _moment(step: int, result: Result) -> str:
 
 def _smoother(points: Sequence[Point]) -> str:
     test = {(p.method, p.x): p.y for p in points if p.dataset == "test data"}
-    told = [
-        f"{name} from {test[name, 0.0]:.1f} to {test[name, float(STEPS)]:.1f} %"
-        for name in ("NPC-e", "NPC-h")
-    ]
-    return f"Test accuracy from k-means to the last γ: {', '.join(told)}." if test else ALONE
+    if not test:
+        return ALONE
+    last = float(STEPS)
+    told = [f"{name} from {test[name, 0.0]:.1f} to {test[name, last]:.1f} %" for name in ("NPC-e", "NPC-h")]
+    return f"Test accuracy from k-means to the last γ: {', '.join(told)}."
 
 
 def _images(plan: Plan) -> list[Cell]:
