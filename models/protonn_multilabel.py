@@ -1,7 +1,7 @@
 """ProtoNN for label sets: squared loss, judged by how many of the k best-scored labels are right.
 
-The targets are the labels, mixed with what larger ProtoNN models predict for samples they were not trained
-on. Such predictions are estimates of each label's probability, which say more than a bare yes or no.
+The targets are the labels, mixed with what a large smooth model predicts for samples it was not fitted to. To
+the paper's squared loss comes a smooth form of P@1, the share of samples whose best-scored label is right.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from models import protonn_init, protonn_math, protonn_train
+from models import fourier, protonn_init, protonn_math, protonn_train
 from models.device import Array, paper_bytes
-from models.optim import Params
+from models.optim import Params, softmax
+from models.protonn_math import Loss
 
-FOLDS = 3
-"""Larger models, each of which learns from all folds but one and predicts that one."""
-TEACHER_FACTOR = 2
-"""Dimensions and prototypes of a larger model, as a multiple of the model's own."""
+SHARPNESS = 8.0
+"""Factor of the scores in the softmax of the smooth P@1: the larger, the more the best label alone counts."""
 RIDGE = 1e-2
 """Penalty of the regression that the "labels" start comes from, relative to the mean variance."""
 
@@ -34,7 +33,8 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
     z_density : share of Z's entries that may be non-zero.
     scale : "standard" (every feature) or "unit" (every sample has length 1, as in the paper).
     init : where W starts: "pca", or "labels": the directions that predict the labels best linearly.
-    distill : weight of the larger models' predictions in the targets; 0 uses the labels alone.
+    distill : weight of the large model's predictions in the targets; 0 uses the labels alone.
+    top_weight : weight of the smooth P@1 beside the squared loss; 0 leaves the paper's loss.
     epochs, batch_size, learning_rate, weight_decay : the schedule; None chooses by the data.
     random_state : seed of everything random.
     """
@@ -48,6 +48,7 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
         scale: str = "standard",
         init: str = "pca",
         distill: float = 0.5,
+        top_weight: float = 2.0,
         epochs: int = 25,
         batch_size: int = 256,
         learning_rate: float = 0.01,
@@ -60,6 +61,7 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
         self.scale = scale
         self.init = init
         self.distill = distill
+        self.top_weight = top_weight
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -69,7 +71,7 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> ProtoNNMultilabel:
         """Train on label rows y (samples × labels), or on one class a sample.
 
-        Ctrl-C ends training early and keeps what there is; while the larger models learn, that is the start.
+        Ctrl-C ends training early and keeps what there is; while the large model learns, that is the start.
         """
         samples, given = validate_data(self, X, y, dtype=[np.float64, np.float32], multi_output=True)
         self.labels_ = label_names(given)
@@ -84,13 +86,13 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
         with threadpool_limits(1):
             targets: Array = labels
             epochs = self.epochs
-            if self.distill > 0 and len(x) >= 2 * FOLDS:
+            if self.distill > 0 and len(x) >= 2 * fourier.FOLDS:
                 try:
-                    targets = (1 - self.distill) * labels + self.distill * self._taught(x, labels, rng)
+                    taught = fourier.held_out_predictions(x, labels, rng)
+                    targets = np.float32(1 - self.distill) * labels + np.float32(self.distill) * taught
                 except KeyboardInterrupt:
                     epochs = 0
-            shape = self.projection_dim, self.n_prototypes, self.z_density
-            self._params = self._learn(x, targets, *shape, epochs=epochs, rng=rng).params
+            self._params = self._learn(x, targets, epochs, rng)
         self.paper_bytes_ = paper_bytes(*self._params.values())
         return self
 
@@ -115,43 +117,20 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
             return np.asarray(samples / np.maximum(lengths, 1e-9) * spread, dtype=np.float32)
         return np.asarray((samples - self.offset_) / self.step_, dtype=np.float32)
 
-    def _taught(self, x: Array, labels: Array, rng: np.random.Generator) -> Array:
-        """What larger models predict, each for the fold it has not seen. Raises if one was stopped."""
-        fold = rng.permutation(len(x)) % FOLDS
-        taught = np.zeros_like(labels)
-        for number in range(FOLDS):
-            unseen = fold == number
-            shape = TEACHER_FACTOR * self.projection_dim, TEACHER_FACTOR * self.n_prototypes
-            teacher = self._learn(x[~unseen], labels[~unseen], *shape, 1.0, epochs=self.epochs, rng=rng)
-            if teacher.stopped:
-                raise KeyboardInterrupt
-            taught[unseen] = protonn_math.scores(teacher.params, x[unseen])
-        return taught
-
-    def _learn(
-        self,
-        x: Array,
-        targets: Array,
-        dimensions: int,
-        prototypes: int,
-        z_density: float,
-        *,
-        epochs: int,
-        rng: np.random.Generator,
-    ) -> protonn_train.Learned:
+    def _learn(self, x: Array, targets: Array, epochs: int, rng: np.random.Generator) -> Params:
         some = rng.permutation(len(x))[: 2 * protonn_init.SAMPLES]
         if self.init == "labels":
-            W = label_directions(x[some], targets[some], dimensions, rng)
+            W = label_directions(x[some], targets[some], self.projection_dim, rng)
         else:
-            W = protonn_init.principal_directions(x[some], dimensions, rng)
+            W = protonn_init.principal_directions(x[some], self.projection_dim, rng)
         decay = protonn_train.usual_decay(x.shape[1]) if self.weight_decay is None else self.weight_decay
-        return protonn_train.train(
+        learned = protonn_train.train(
             x,
             targets,
-            _start(x, targets, W, prototypes, rng),
+            _start(x, targets, W, self.n_prototypes, rng),
             x_unit=1.0,
-            loss_of=squared_loss,
-            afford=lambda params: {"Z": int(np.ceil(z_density * params["Z"].size))},
+            loss_of=top_loss(self.top_weight),
+            afford=lambda params: {"Z": int(np.ceil(self.z_density * params["Z"].size))},
             recipe=protonn_train.Recipe(
                 epochs=epochs,
                 batch_size=self.batch_size,
@@ -161,6 +140,7 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
             ),
             rng=rng,
         )
+        return learned.params
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_params")
@@ -194,10 +174,26 @@ def squared_loss(found: Array, targets: Array) -> tuple[float, Array]:
     return float(np.square(error).sum()) / len(error), error * np.float32(2.0 / len(error))
 
 
+def top_loss(weight: float) -> Loss:
+    """The squared loss less `weight` times the mean of Σ p_l·y_l, p being a sharp softmax of the scores."""
+
+    def loss(found: Array, targets: Array) -> tuple[float, Array]:
+        squared, slope = squared_loss(found, targets)
+        shares = softmax(SHARPNESS * found)
+        hits = (shares * targets).sum(axis=1, keepdims=True)
+        factor = found.dtype.type(weight * SHARPNESS / len(found))
+        return squared - weight * float(hits.mean()), slope - factor * shares * (targets - hits)
+
+    return loss if weight else squared_loss
+
+
 def precision_at(k: int, found: Array, labels: Array) -> float:
-    """Share of right labels among the k with the highest scores, over all samples."""
+    """P@k: right labels among the k with the highest scores, divided by k, mean over all samples.
+
+    k is the divisor also where a sample has fewer labels, or there are fewer than k altogether.
+    """
     best = np.argsort(-found, axis=1, kind="stable")[:, :k]
-    return float(np.take_along_axis(labels, best, axis=1).mean())
+    return float(np.take_along_axis(labels, best, axis=1).sum()) / (k * len(found))
 
 
 def label_directions(x: Array, targets: Array, dimensions: int, rng: np.random.Generator) -> Array:

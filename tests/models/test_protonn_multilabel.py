@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from models import protonn_math
+from models import fourier, protonn_math
 from models.device import Array
 from models.protonn_multilabel import (
     ProtoNNMultilabel,
@@ -15,7 +15,7 @@ from models.protonn_multilabel import (
     label_names,
     label_rows,
     precision_at,
-    squared_loss,
+    top_loss,
 )
 
 
@@ -33,15 +33,25 @@ def label_sets(n: int, seed: int) -> tuple[Array, Array]:
     return X, (distances < 1.2).astype(int)
 
 
-def test_loss_gradient_matches_finite_differences() -> None:
+@pytest.mark.parametrize("weight", [0.0, 2.0])
+def test_loss_gradient_matches_finite_differences(weight: float) -> None:
     rng = np.random.default_rng(0)
     found, targets = rng.normal(size=(3, 4)), rng.random((3, 4))
-    _, grad = squared_loss(found, targets)
+    loss = top_loss(weight)
+    _, grad = loss(found, targets)
     for index in np.ndindex(found.shape):
         nudge = np.zeros_like(found)
         nudge[index] = 1e-5
-        slope = (squared_loss(found + nudge, targets)[0] - squared_loss(found - nudge, targets)[0]) / 2e-5
+        slope = (loss(found + nudge, targets)[0] - loss(found - nudge, targets)[0]) / 2e-5
         assert grad[index] == pytest.approx(slope, abs=1e-6)
+
+
+def test_the_smooth_precision_rewards_a_right_label_on_top() -> None:
+    targets = np.array([[0.0, 1.0, 1.0]])
+    plain, top = top_loss(0.0), top_loss(2.0)
+    right, wrong = np.array([[0.4, 0.9, 0.5]]), np.array([[0.9, 0.6, 0.5]])
+    assert top(right, targets)[0] - plain(right, targets)[0] == pytest.approx(-2.0, abs=0.1)
+    assert top(wrong, targets)[0] - plain(wrong, targets)[0] == pytest.approx(0.0, abs=0.5)
 
 
 def test_precision_counts_right_labels_among_the_best() -> None:
@@ -51,9 +61,15 @@ def test_precision_counts_right_labels_among_the_best() -> None:
     assert precision_at(3, found, labels) == pytest.approx(2 / 6)
 
 
+def test_precision_divides_by_k_even_if_there_are_fewer_labels() -> None:
+    found, labels = np.array([[0.9, 0.5]]), np.array([[1, 1]])
+    assert precision_at(2, found, labels) == 1
+    assert precision_at(5, found, labels) == pytest.approx(2 / 5)
+
+
 @pytest.mark.parametrize(("scale", "init"), [("standard", "pca"), ("standard", "labels")])
 def test_curved_label_regions_are_learnt(scale: str, init: str) -> None:
-    X, Y = label_sets(1500, 0)
+    X, Y = label_sets(1000, 0)
     Xt, Yt = label_sets(500, 1)
     model = ProtoNNMultilabel(
         5, 40, z_density=0.8, scale=scale, init=init, epochs=30, batch_size=64, random_state=0
@@ -104,19 +120,32 @@ def test_what_are_no_label_rows_is_refused() -> None:
         ProtoNNMultilabel(scale="none").fit(X, Y)
 
 
-@pytest.mark.parametrize("at", [5, 280])
-def test_one_ctrl_c_ends_a_fit_whichever_model_is_learning(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five batches in, a larger model is still learning; 280 in, the model itself is."""
-    real, calls = protonn_math.gradients, []
+def interrupted_at(at: int, module: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Ctrl-C in the given call of a function; the calls so far."""
+    real, calls = getattr(module, name), [0]
 
     def interrupted(*args: Any) -> Any:
-        calls.append(1)
-        if len(calls) == at:
+        calls[0] += 1
+        if calls[0] == at:
             signal.raise_signal(signal.SIGINT)
         return real(*args)
 
-    monkeypatch.setattr(protonn_math, "gradients", interrupted)
+    monkeypatch.setattr(module, name, interrupted)
+    return calls
+
+
+def test_one_ctrl_c_ends_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = interrupted_at(100, protonn_math, "gradients", monkeypatch)
     X, Y = label_sets(400, 0)
-    model = ProtoNNMultilabel(4, 20, epochs=20, batch_size=64, distill=0.5, random_state=0).fit(X, Y)
-    assert len(calls) == at
+    model = ProtoNNMultilabel(4, 20, epochs=20, batch_size=64, random_state=0).fit(X, Y)
+    assert calls == [100]
+    assert model.score(X, Y) > 1.5 * Y.mean(axis=0).max()
+
+
+def test_one_ctrl_c_while_the_large_model_learns_keeps_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted_at(2, fourier, "_predictions", monkeypatch)
+    steps = interrupted_at(-1, protonn_math, "gradients", monkeypatch)
+    X, Y = label_sets(400, 0)
+    model = ProtoNNMultilabel(4, 20, random_state=0).fit(X, Y)
+    assert steps == [0]
     assert model.score(X, Y) > 1.5 * Y.mean(axis=0).max()
