@@ -21,6 +21,8 @@ LEAST_CORRELATION = 0.7
 """Between current and pattern. White noise as strong as the step itself still leaves 0.7 at equal shares."""
 CLEAR_LEAD = 0.05
 """By which the best place must beat every other that is not its neighbour."""
+CLOSE = 6
+"""Samples to either side in which an edge is looked for at last."""
 FINEST_STEPS = 20_000
 """Points the trace is thinned to for the search; edges are looked for in the whole of it."""
 
@@ -93,9 +95,10 @@ def _correlation(current: Floats, pattern: Floats) -> Floats:
 
 
 def _edge(grid: Floats, current: Floats, near: float, reach: float, *, rising: bool) -> float:
-    """Where the step is: at the moment before which so much is missing as is left after it.
+    """Where the step is: with the levels of both sides, the charge between tells it to a part of a sample.
 
-    With the levels of both sides, the charge between them tells the moment to a fraction of a sample.
+    First in all of the reach, as the host's clock is only roughly right; then in the few samples around, as
+    the noise of every sample that is summed up moves the edge.
     """
     step = grid[1] - grid[0]
     first, last = np.searchsorted(grid, (near - reach, near + reach))
@@ -103,11 +106,14 @@ def _edge(grid: Floats, current: Floats, near: float, reach: float, *, rising: b
     quarter = len(piece) // 4
     if quarter == 0:
         return near
-    left, right = float(np.median(piece[:quarter])), float(np.median(piece[-quarter:]))
+    left, right = float(piece[:quarter].mean()), float(piece[-quarter:].mean())
     if (right - left) * (1 if rising else -1) <= 0:
         raise _not_found("a window has no edge where one should be")
-    until = float(np.sum(piece - right)) / (left - right)
-    return float(grid[first] + until * step)
+    rough = float(np.sum(piece - right)) / (left - right)
+    begin = int(np.clip(round(rough) - CLOSE, 0, len(piece)))
+    around = piece[begin : begin + 2 * CLOSE]
+    exact = begin + float(np.sum(around - right)) / (left - right)
+    return float(grid[first] + exact * step)
 
 
 def _not_found(why: str) -> MeterError:

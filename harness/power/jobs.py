@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.errors import MeterError
+from harness.errors import KilobenchError, MeterError
 from harness.jobs import Job, Sample
 from harness.link.client import Link
 from harness.power import modelled, storage
@@ -58,17 +58,26 @@ def of_job(
     if meter == DEFAULT and (short := _without_trace(target, cycles, repeats=link.repeats)) is not None:
         return short
     vector = np.ascontiguousarray(model.encode(X[typical.number : typical.number + 1])).tobytes()
+    # What is wrong with the meter costs the energy, and no more; the board's line is its session's matter.
     try:
-        with open_meter(meter) as instrument:
+        instrument = open_meter(meter)
+    except KilobenchError as error:
+        return _no_energy(meter, error)
+    try:
+        with instrument:
             found = measure(link, target, instrument, Subject(target.board, vector, cycles))
     except MeterError as error:
-        return JobEnergy({}, {"meter": meter, "reason": str(error)}, f"No energy: {error}")
+        return _no_energy(meter, error)
     files = []
     for number, taken in enumerate(found.rounds):
         path = folder / f"{job.name}{f'-{number + 1}' if number else ''}{storage.SUFFIX}"
         storage.save(path, taken.trace, taken.spans, {"job": job.name, "meter": found.meter})
         files.append(f"{folder.name}/{path.name}")
     return JobEnergy(_cells(found), {**_about(found), "sample": typical.number, "traces": files})
+
+
+def _no_energy(meter: str, error: KilobenchError) -> JobEnergy:
+    return JobEnergy({}, {"meter": meter, "reason": str(error)}, f"No energy: {error}")
 
 
 def _without_trace(target: Target, cycles: float, *, repeats: bool) -> JobEnergy | None:

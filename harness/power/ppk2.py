@@ -23,7 +23,7 @@ RATE = 100_000.0
 BYTES = 4
 PAUSE = 0.005
 LAST_BYTES = 0.1
-"""Seconds in which what was sent before the stop arrives."""
+"""Seconds of silence after which nothing more will come."""
 COUNTER_SHIFT, COUNTER_BITS = 18, 6
 LOGIC_SHIFT = 24
 """A sample has 32 bits: 14 of the converter, 3 of the range, one unused, 6 of a counter, 8 logic inputs."""
@@ -87,7 +87,10 @@ class Ppk2Meter(Closing):
 
     def _halt(self) -> None:
         self._device.stop_measuring()
-        time.sleep(LAST_BYTES)
+        before = -1
+        while len(self._data) > before:  # what was sent before the stop is still on its way
+            before = len(self._data)
+            time.sleep(LAST_BYTES)
         self._ending.set()
         if self._reader is not None:
             self._reader.join()

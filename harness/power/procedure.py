@@ -39,6 +39,10 @@ CLOCK_TOLERANCE = 0.02
 """By which the clocks of board and meter may differ. An Uno's ceramic resonator is off by up to 0.5 %."""
 
 
+class Restarted(Exception):
+    """The board began anew while it should have been idle; no user sees this."""
+
+
 class Repeater(Protocol):
     """What this needs of harness.link.client.Link."""
 
@@ -100,9 +104,14 @@ def measure(link: Repeater, target: Target, meter: Meter, subject: Subject) -> E
     taken: list[tuple[WindowEnergy, int]] = []
     rounds: list[Round] = []
     idles: list[tuple[float, float]] = []
-    rejected = 0
+    rejected = restarts = 0
     for _ in range(1 + ROUNDS):
-        trace, told, starts = _record(link, meter, subject, repeats, WINDOWS - len(taken))
+        try:
+            trace, told, starts = _record(link, meter, subject, repeats, WINDOWS - len(taken))
+        except Restarted:
+            restarts += 1
+            link.predict(subject.vector)  # what is to be repeated was forgotten
+            continue
         spans = _locate(trace, told, starts, subject.board)
         found = windows.energies(trace, spans)
         rounds.append(Round(trace, tuple(spans)))
@@ -115,6 +124,11 @@ def measure(link: Repeater, target: Target, meter: Meter, subject: Subject) -> E
         if len(taken) >= WINDOWS:
             break
     else:
+        if restarts:
+            raise MeterError(
+                f"The board was restarted {restarts} times while its current was measured.",
+                "Is its supply strong enough with the meter in between? The drop of voltage may cause this.",
+            )
         raise MeterError(
             f"{rejected} windows lack more than {windows.MOST_DROPPED:.1%} of their samples, and only "
             f"{len(taken)} of {WINDOWS} are whole.",
@@ -187,10 +201,7 @@ def _record(
 def _rest(link: Repeater, seconds: float) -> None:
     """The board idles. Listening costs it nothing, and tells if it was restarted."""
     if link.wait_ready(seconds):
-        raise MeterError(
-            "The board was restarted while its current was measured.",
-            "Is its supply strong enough with the meter in between? Its drop of voltage may cause this.",
-        )
+        raise Restarted
 
 
 def _locate(trace: Trace, told: list[int], starts: list[float], board: Board) -> list[Span]:

@@ -16,7 +16,7 @@ import pytest
 from harness import elfscan, targets, toolchain
 from harness.link.frames import Decoder, encode
 from harness.power import ina_wire as wire
-from harness.power.ina import Setup, trace_of
+from harness.power.ina_chip import Setup, trace_of
 from harness.power.ina_wire import Block, Kind, Status
 from harness.power.registry import parse
 from harness.power.windows import energies, triggered

@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.link.frames import Decoder, Frame, encode
 from harness.power import ina_wire as wire
-from harness.power.ina import CHIPS
+from harness.power.ina_chip import CHIPS
 from harness.power.ina_wire import Block, Kind, Status
 from harness.power.windows import Span
 from tests.harness.power.waveforms import ACTIVE, IDLE, VOLTS, Waveform
@@ -50,6 +50,9 @@ class EmulatedIna:
         self._random = np.random.default_rng(self.seed)
         self._began: float | None = None
         self._sent = 0
+
+    def see(self, windows: list[Span]) -> None:
+        self.windows = lambda: windows
 
     def receive(self, data: bytes) -> bytes:
         return b"".join(self._answer(frame) for frame in self._decoder.feed(data))

@@ -45,6 +45,9 @@ class EmulatedPpk2:
         self._volts = 0.0
         self._random = np.random.default_rng(3)
 
+    def see(self, windows: list[Span]) -> None:
+        self.windows = lambda: windows
+
     def receive(self, data: bytes) -> bytes:
         self._rest += data
         answer = b""
@@ -63,7 +66,8 @@ class EmulatedPpk2:
         elif command[0] == START:
             self._began, self._sent = self.clock(), 0
         elif command[0] == STOP:
-            self._began = None
+            rest, self._began = self.emit(), None
+            return rest
         return b""
 
     def emit(self) -> bytes:

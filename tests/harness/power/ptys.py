@@ -5,14 +5,24 @@ from __future__ import annotations
 import os
 import select
 import threading
+import time
 import tty
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol
+
+from harness.power import open_meter
+from harness.power.base import Trace
+from harness.power.windows import Span
 
 POLL = 0.002
 
 
 class Instrument(Protocol):
+    def see(self, windows: list[Span]) -> None:
+        """These are the trigger windows, on the clock of time.monotonic."""
+        ...
+
     def receive(self, data: bytes) -> bytes:
         """What it answers to these bytes."""
         ...
@@ -56,3 +66,15 @@ class Pty:
             _, ready, _ = select.select([], [self._master], [], POLL)
             if ready:
                 data = data[os.write(self._master, data[:2048]) :]
+
+
+def recorded(
+    instrument: Instrument, kind: str, settings: str = "", seconds: float = 0.15, pattern: Sequence[Span] = ()
+) -> Trace:
+    """What a meter of that kind makes of the instrument; pattern: windows in seconds after the start."""
+    with Pty(instrument) as pty, open_meter(f"{kind}:{pty.path}{settings}") as meter:
+        meter.start()
+        began = time.monotonic()
+        instrument.see([Span(began + span.start, began + span.end) for span in pattern])
+        time.sleep(seconds)
+        return meter.stop()

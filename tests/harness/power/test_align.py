@@ -24,7 +24,7 @@ WAVE = windows()
     drift=st.floats(-1e-3, 1e-3),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_pattern_is_found_wherever_it_is(
     shift: float, noise: float, ppm: float, drift: float, seed: int
 ) -> None:

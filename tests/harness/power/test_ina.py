@@ -13,10 +13,12 @@ import pytest
 from harness.errors import InputError, KilobenchError, MeterError, PortError
 from harness.power import check_meter, open_meter
 from harness.power.base import Trace
-from harness.power.ina import InaMeter, Setup, trace_of
+from harness.power.ina import InaMeter
+from harness.power.ina_chip import Setup, trace_of
 from harness.power.ina_wire import Block, Kind
 from harness.power.registry import parse
 from harness.power.windows import Span, energies, triggered
+from tests.harness.power import ptys
 from tests.harness.power.emulated_ina import TICKS, EmulatedIna
 from tests.harness.power.ptys import Pty
 from tests.harness.power.waveforms import ACTIVE, IDLE, VOLTS
@@ -25,13 +27,7 @@ from tests.harness.power.waveforms import ACTIVE, IDLE, VOLTS
 def recorded(
     ina: EmulatedIna, seconds: float = 0.15, settings: str = "", pattern: Sequence[Span] = ()
 ) -> Trace:
-    """pattern: windows in seconds after the start."""
-    with Pty(ina) as pty, open_meter(f"{ina.kind}:{pty.path}{settings}") as meter:
-        meter.start()
-        began = time.monotonic()
-        ina.windows = lambda: [Span(began + span.start, began + span.end) for span in pattern]
-        time.sleep(seconds)
-        return meter.stop()
+    return ptys.recorded(ina, ina.kind, settings, seconds, pattern)
 
 
 @pytest.mark.parametrize("kind", ["ina219", "ina226"])

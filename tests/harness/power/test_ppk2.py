@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import importlib.util
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from harness.errors import InputError, MeterError, PortError, SetupError
 from harness.power import check_meter, open_meter
 from harness.power.base import Trace
 from harness.power.windows import Span, energies, triggered
+from tests.harness.power import ptys
 from tests.harness.power.emulated_ppk2 import EmulatedPpk2
 from tests.harness.power.ptys import Pty
 from tests.harness.power.waveforms import ACTIVE, IDLE
@@ -28,13 +28,7 @@ VOLTS = 3.0
 def recorded(
     ppk2: EmulatedPpk2, seconds: float = 0.1, settings: str = "", pattern: Sequence[Span] = ()
 ) -> Trace:
-    """pattern: windows in seconds after the start."""
-    with Pty(ppk2) as pty, open_meter(f"ppk2:{pty.path},volts={VOLTS}{settings}") as meter:
-        meter.start()
-        began = time.monotonic()
-        ppk2.windows = lambda: [Span(began + span.start, began + span.end) for span in pattern]
-        time.sleep(seconds)
-        return meter.stop()
+    return ptys.recorded(ppk2, "ppk2", f",volts={VOLTS}{settings}", seconds, pattern)
 
 
 @needs_library

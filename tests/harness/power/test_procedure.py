@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 
 from harness import boards
@@ -35,7 +36,8 @@ class Desk:
     """For the n-th recording."""
     hidden: bool = False
     """The pin leads to nothing, and another load is on the supply."""
-    restarts_at: float = math.inf
+    restarts_at: tuple[float, ...] = ()
+    """When it says that it has begun anew."""
     overhead: int = 12
     """Cycles of the loop around a prediction."""
     time: float = 0.0
@@ -60,8 +62,8 @@ class Desk:
         self.time = self.spans[-1].end + 0.0002
 
     def wait_ready(self, seconds: float) -> bool:
-        self.time += seconds
-        return self.time > self.restarts_at
+        before, self.time = self.time, self.time + seconds
+        return any(before < moment <= self.time for moment in self.restarts_at)
 
     def now(self) -> float:
         return self.time
@@ -148,12 +150,20 @@ def test_a_pin_that_leads_nowhere_is_an_error_and_no_number(trigger: bool) -> No
         run(desk)
 
 
-def test_a_board_that_restarts_is_an_error_and_the_meter_is_stopped() -> None:
-    desk = Desk(restarts_at=2.0)
+def test_a_board_that_restarts_once_is_measured_again() -> None:
+    desk = Desk(restarts_at=(0.2,))
     meter = BesideIt(desk)
-    with pytest.raises(MeterError, match="restarted"):
+    energy = run(desk, meter)
+    assert energy.gross == pytest.approx(EXACT, rel=1e-6)
+    assert (meter.stopped, len(energy.rounds)) == (2, 1)
+
+
+def test_a_board_that_restarts_again_and_again_is_an_error_and_the_meter_is_stopped() -> None:
+    desk = Desk(restarts_at=tuple(np.arange(0.2, 60, 0.4)))
+    meter = BesideIt(desk)
+    with pytest.raises(MeterError, match="restarted 5 times"):
         run(desk, meter)
-    assert meter.stopped == 1
+    assert meter.stopped == 5
 
 
 def test_the_modelled_meter_goes_the_same_way() -> None:
