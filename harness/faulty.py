@@ -137,6 +137,7 @@ class FaultyPort(SerialBase):
         """To the device, each with the time when it goes out."""
         self._late: list[tuple[float, bytes]] = []
         self.name = inner.name
+        self.baudrate = inner.baudrate
         self.is_open = True
 
     def close(self) -> None:

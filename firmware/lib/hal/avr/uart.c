@@ -5,31 +5,8 @@
 #include <avr/wdt.h>
 
 #include "hal.h"
+#include "uart.h"
 #include "window.h"
-
-/* The ATmega32U4 has only USART1, and there D0 and D1 lead to it. */
-#if HAL_UART == 0
-#define UBRR UBRR0
-#define UCSRA UCSR0A
-#define UCSRB UCSR0B
-#define UCSRC UCSR0C
-#define UDR UDR0
-#if defined(USART_RX_vect)
-#define RX_VECTOR USART_RX_vect
-#else
-#define RX_VECTOR USART0_RX_vect
-#endif
-#else
-#define UBRR UBRR1
-#define UCSRA UCSR1A
-#define UCSRB UCSR1B
-#define UCSRC UCSR1C
-#define UDR UDR1
-#define RX_VECTOR USART1_RX_vect
-#endif
-
-/* The bits have the same places in every USART of the family. */
-enum { U2X_BIT = 1, UDRE_BIT = 5, UCSZ_8 = 0x06, RXCIE_BIT = 7, RXEN_BIT = 4, TXEN_BIT = 3 };
 
 #define UBRR_VALUE (F_CPU / 8 / HAL_BAUD - 1)
 _Static_assert(F_CPU % (8 * HAL_BAUD) == 0, "the baud rate must divide the clock");
@@ -60,7 +37,7 @@ void hal_start(void)
     UCSRA = 1 << U2X_BIT;
     UBRR = UBRR_VALUE;
     UCSRC = UCSZ_8; /* 8 data bits, no parity, one stop bit */
-    UCSRB = 1 << RXCIE_BIT | 1 << RXEN_BIT | 1 << TXEN_BIT;
+    hal_uart_listen(true);
 
     set_sleep_mode(SLEEP_MODE_IDLE); /* deeper modes stop the UART's clock */
     sleep_enable();
