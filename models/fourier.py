@@ -46,16 +46,17 @@ def held_out_predictions(x: Array, targets: Array, rng: np.random.Generator) -> 
 def _predictions(features: Array, targets: Array, fold: npt.NDArray[np.int64]) -> list[Array]:
     """Held-out predictions with each penalty."""
     parts = [(features[fold == f], targets[fold == f]) for f in range(FOLDS)]
-    squares = [own.T @ own for own, _ in parts]
+    # Wide kernels make features that are nearly the same: their equations need double precision.
+    squares = [(own.T @ own).astype(np.float64) for own, _ in parts]
     products = [own.T @ wanted for own, wanted in parts]
     all_squares, all_products = np.sum(squares, axis=0), np.sum(products, axis=0)
-    identity = np.eye(features.shape[1], dtype=features.dtype)
     found = []
     for ridge in RIDGES:
-        penalty = features.dtype.type(ridge * len(features)) * identity
+        penalty = ridge * len(features) * np.eye(features.shape[1])
         weights = [
             solve(all_squares - squares[f] + penalty, all_products - products[f], assume_a="pos")
             for f in range(FOLDS)
         ]
-        found.append(np.concatenate([own @ w for (own, _), w in zip(parts, weights, strict=True)]))
+        each = [own @ w.astype(own.dtype) for (own, _), w in zip(parts, weights, strict=True)]
+        found.append(np.concatenate(each))
     return found
