@@ -10,15 +10,16 @@ stands for all their labels.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from models import encoding
+from models import encoding, prototypes_costs
 from models.arithmetic import INT8_REACH, INT32_MAX, integer_product, round_shift, sum_bytes
+from models.costs import Stage
 from models.device import CONSTANT_BYTES, Array, DeviceModel, InputScale
 from models.errors import InputError
 
@@ -167,9 +168,25 @@ class PrototypesInt8(DeviceModel):
         extra = np.abs(self.mapping.bias.astype(np.int64)) + (1 << (self.mapping.shift - 1))
         return sum_bytes("The sum of map row", self.mapping.W, INT8_REACH, extra)
 
+    def stages(self, *, streaming: bool, encoded: Array | None = None) -> list[Stage]:
+        return prototypes_costs.stages(self, streaming=streaming, encoded=encoded)
+
+    def variants(self, *, streaming: bool) -> list[Self]:
+        if not self.mapped:
+            return [self]
+        relaid = encoding.relaid("w", self.arrays, self.mapping.W, streaming=streaming)
+        return [replace(self, arrays=arrays) for arrays in relaid]
+
+    def typical(self, encoded: Array) -> Mapping[str, Any]:
+        return {prototypes_costs.TYPICAL: prototypes_costs.rounds(self, self.coordinates(encoded))}
+
+    def coordinates(self, encoded: Array) -> npt.NDArray[np.int64]:
+        """What the prototypes are compared with: the features, or what the map makes of them."""
+        return self.mapping(encoded) if self.mapped else encoded.astype(np.int64)
+
     def distances(self, encoded: Array) -> npt.NDArray[np.int64]:
         """Squared distances to the prototypes (n, prototypes)."""
-        z = self.mapping(encoded) if self.mapped else encoded.astype(np.int64)
+        z = self.coordinates(encoded)
         b = self.B.astype(np.int64)
         squares = (z**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)
         return np.asarray(squares - 2 * integer_product(z, b), dtype=np.int64)

@@ -26,7 +26,7 @@ from models.errors import BudgetError, InputError
 from models.inputs import FULL_SCALE
 from models.pruning import pruned
 from models.search import Task
-from models.tree_nodes import Tree, merged
+from models.tree_nodes import Tree
 from models.trees_device import Trees, codes, flash_size
 
 NUMBERS = ("int8", "int16")
@@ -72,7 +72,6 @@ class _TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         trees = [_on_columns(tree, columns) for tree in trees]
         trees = self._affordable(trees, x.shape[1])
         self._trees, self._base = trees, base
-        self._steps = _steps(trees, x)
         self.n_trees_ = len(trees)
         self.n_leaves_ = sum(t.leaves for t in trees)
         return self
@@ -106,7 +105,7 @@ class _TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             base=self._base,
             leaf_bytes=self.leaf_bytes,
             paper_bytes=sum(PAPER_BYTES * (t.leaves - 1) + 4 * t.leaves for t in self._trees),
-            info={"trees": self.n_trees_, "leaves": self.n_leaves_, "steps": self._steps},
+            info={"trees": self.n_trees_, "leaves": self.n_leaves_},
         )
 
     def _affordable(self, trees: list[Tree], n_features: int) -> list[Tree]:
@@ -332,13 +331,6 @@ def _used(trees: Sequence[Tree]) -> Array:
 
 def _splits(trees: Sequence[Tree], features: int) -> Array:
     return np.bincount(np.concatenate([t.feature[t.feature >= 0] for t in trees]), minlength=features)
-
-
-def _steps(trees: Sequence[Tree], x: Array) -> float:
-    """Nodes that a sample passes in all trees, on average; firmware's cycles are told from it."""
-    limits = np.iinfo(x.dtype)
-    passed = [sum(side.sum() for side in merged(t, limits.min, limits.max).visits(x)) for t in trees]
-    return float(sum(passed)) / len(x)
 
 
 def _on_columns(tree: Tree, columns: Array) -> Tree:

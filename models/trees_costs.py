@@ -2,8 +2,8 @@
 
 The walk is assembly (firmware/lib/kernels/avr_trees.h) or machine code of our own (models.tree_code), so that
 its cycles are counted, not estimated; how many nodes a sample passes is counted on samples where they are
-given. Without them the model's info may say how many nodes its training data passed; every leaf is then
-taken to be equally likely.
+given. Without them training has noted how many nodes its samples passed; of these every leaf is taken to be
+equally likely.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ UNROLLED = 3
 """Scores whose loop the compiler unrolls."""
 CALLS = 60
 """What surrounds the kernel."""
+TYPICAL = "typical_steps"
+"""Under this name `info` has the nodes that training samples passed, all trees together."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,19 @@ class Walk:
         return float(reached[~inner] @ self.low[~inner])
 
 
+def steps(model: Trees, encoded: Array) -> float:
+    """Nodes on a sample's way through all trees, on average."""
+    passed = [
+        sum(float(side.sum()) for side in tree.visits(encoded.astype(np.int64))) for tree in model.trees
+    ]
+    return sum(passed) / len(encoded)
+
+
 def stages(model: Trees, *, streaming: bool, encoded: Array | None = None) -> list[Stage]:
     walks = _code_walks(model) if "code" in model.arrays else _table_walks(model, streaming)
     sides = [_sides(walk.tree, encoded) for walk in walks]
-    steps = sum(float(low.sum() + high.sum()) for low, high in sides)
-    told = float(model.info.get("steps", steps)) if encoded is None else steps
+    counted = sum(float(low.sum() + high.sum()) for low, high in sides)
+    told = float(model.info.get(TYPICAL, counted)) if encoded is None else counted
     ways = list(zip(walks, sides, strict=True))
     inner, leaves = (sum(of(walk, *parts) for walk, parts in ways) for of in (Walk.inner, Walk.leaf))
     once = _begin(model) + sum(walk.once for walk in walks)
@@ -82,7 +92,7 @@ def stages(model: Trees, *, streaming: bool, encoded: Array | None = None) -> li
         f"{len(walks)} {how}, {told:.0f} of {tests} nodes on the way, at most {worst} cycles",
         model.flash_bytes - (4 * model.n_scores if model.boosted else 0) - _list_bytes(model, streaming),
         model.tallies * model.c_sizes()["tally_bytes"],
-        costs.whole(once + leaves + inner * told / max(steps, 1.0)),
+        costs.whole(once + leaves + inner * told / max(counted, 1.0)),
         costs.whole(NODE_FLOOR[model.numbers] * told),
         estimated=encoded is None,
     )

@@ -38,7 +38,7 @@ class Trees(DeviceModel):
 
     Arrays: nodes (the bytes of all trees) and starts (where each begins) or code; base (boosted trees only)
     and, where there are more features than a byte of `nodes` can name beside the leaves, kept: the features
-    that nodes speak of. In info, `steps` are the nodes on a sample's way through all trees, if known.
+    that nodes speak of.
     """
 
     family: ClassVar[str] = "trees"
@@ -140,6 +140,9 @@ class Trees(DeviceModel):
 
     def stages(self, *, streaming: bool, encoded: Array | None = None) -> list[Stage]:
         return trees_costs.stages(self, streaming=streaming, encoded=encoded)
+
+    def typical(self, encoded: Array) -> Mapping[str, Any]:
+        return {trees_costs.TYPICAL: trees_costs.steps(self, encoded)}
 
     def check(self) -> None:
         if self.numbers not in ("int8", "int16"):

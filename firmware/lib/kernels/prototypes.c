@@ -8,17 +8,24 @@
  *     score_c = -min d_j over the prototypes of class c; with two classes one score, min d of class 0 - min d
  *     of class 1. The largest score is the class of the nearest prototype, the first of equals.
  *
- * The prototypes are sorted by class; model_counts says how many each class has. */
+ * The prototypes are sorted by class; model_counts says how many each class has. Where all coordinates are at
+ * hand, a prototype is left as soon as it is no nearer than one before it of its class: the answer is the
+ * same. */
 #include "kernel.h"
 
 #if defined(MODEL_FAMILY_PROTOTYPES) && MODEL_NUMBERS == MODEL_INT8
 
 #include <stddef.h>
+#include <string.h>
 
 #include "argmax.h"
 #include "arithmetic.h"
 #include "dot.h"
 #include "model_data.h"
+#include "nearer.h"
+
+/* Of each class. */
+static nearest_t least[MODEL_CLASSES];
 
 static inline uint16_t prototypes_of(uint16_t c)
 {
@@ -28,6 +35,21 @@ static inline uint16_t prototypes_of(uint16_t c)
     return flash_u16(&model_counts[c]);
 #endif
 }
+
+#if defined(MODEL_W_ROWS) || WHOLE_VECTORS
+
+/* The least distances of all classes from these coordinates. */
+static void compare(const int8_t *x)
+{
+    const int8_t *b = model_b;
+    for (uint16_t c = 0; c < MODEL_CLASSES; c++) {
+        const uint16_t count = prototypes_of(c);
+        least[c] = least_distance(b, count, x);
+        b += (size_t)count * MODEL_DIMENSIONS;
+    }
+}
+
+#endif
 
 #if defined(MODEL_W_ROWS)
 
@@ -51,11 +73,24 @@ static void all_features_are_in(void)
         const sum_t biased = (sum_t)(projection[i] + (sum_t)flash_i32(&model_w_bias[i]));
         z[i] = round_shift_i8(biased, MODEL_Z_SHIFT);
     }
+    compare(z);
 }
 
-static inline uint32_t distance_of(uint16_t j)
+#elif WHOLE_VECTORS
+
+void kernel_begin(void)
 {
-    return distance_i8(&model_b[(size_t)j * MODEL_W_ROWS], z, MODEL_W_ROWS);
+}
+
+void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
+{
+    (void)first;
+    (void)count;
+    compare(x);
+}
+
+static void all_features_are_in(void)
+{
 }
 
 #else
@@ -63,22 +98,20 @@ static inline uint32_t distance_of(uint16_t j)
 /* distance_i8 sums 24 bits on AVR: 256 squares of at most 255² always fit. */
 #define PIECE 256u
 
-static uint32_t distances[MODEL_PROTOTYPES];
+static nearest_t distances[MODEL_PROTOTYPES];
 
 void kernel_begin(void)
 {
-    for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++) {
-        distances[j] = 0;
-    }
+    memset(distances, 0, sizeof distances);
 }
 
 void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
 {
     while (count != 0) {
         const uint16_t some = count < PIECE ? count : PIECE;
-        size_t at = first;
-        for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++, at += MODEL_DIMENSIONS) {
-            distances[j] += distance_i8(&model_b[at], x, some);
+        const int8_t *b = &model_b[first];
+        for (uint16_t j = 0; j < MODEL_PROTOTYPES; j++, b += MODEL_DIMENSIONS) {
+            distances[j] += distance_i8(b, x, some);
         }
         first = (uint16_t)(first + some);
         x += some;
@@ -88,38 +121,28 @@ void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
 
 static void all_features_are_in(void)
 {
-}
-
-static inline uint32_t distance_of(uint16_t j)
-{
-    return distances[j];
+    const nearest_t *distance = distances;
+    for (uint16_t c = 0; c < MODEL_CLASSES; c++) {
+        nearest_t nearest = (nearest_t)-1;
+        for (uint16_t left = prototypes_of(c); left != 0; left--, distance++) {
+            if (*distance < nearest) {
+                nearest = *distance;
+            }
+        }
+        least[c] = nearest;
+    }
 }
 
 #endif
 
-/* The least distance of a class, whose prototypes begin at *j; *j moves on to the next class. */
-static uint32_t least_of(uint16_t c, uint16_t *j)
-{
-    uint32_t least = UINT32_MAX;
-    for (uint16_t left = prototypes_of(c); left != 0; left--, (*j)++) {
-        const uint32_t distance = distance_of(*j);
-        if (distance < least) {
-            least = distance;
-        }
-    }
-    return least;
-}
-
 uint16_t kernel_finish(int32_t *scores)
 {
-    uint16_t j = 0;
     all_features_are_in();
 #if MODEL_SCORES == 1
-    const uint32_t least = least_of(0, &j);
-    scores[0] = (int32_t)least - (int32_t)least_of(1, &j);
+    scores[0] = (int32_t)least[0] - (int32_t)least[1];
 #else
     for (uint16_t c = 0; c < MODEL_SCORES; c++) {
-        scores[c] = -(int32_t)least_of(c, &j);
+        scores[c] = -(int32_t)least[c];
     }
 #endif
     return argmax(scores);
