@@ -22,9 +22,9 @@ Z lies dense or as sparse rows, of int8 or, where training made all its weights 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -207,6 +207,10 @@ class BonsaiInt8(_Bonsai):
         half = 1 << (int(self.constants["z_shift"]) - 1)
         scale = nibbles.scale_in_sums("w", self.arrays)
         return sum_bytes("The sum of projection row", self.Z, scale * INT8_REACH, scale * half)
+
+    def variants(self, *, streaming: bool) -> list[Self]:
+        relaid = nibbles.relaid("w", self.arrays, self.Z, streaming=streaming)
+        return [replace(self, arrays=arrays) for arrays in relaid]
 
     def stages(self, *, streaming: bool, encoded: Array | None = None) -> list[costs.Stage]:
         sizes = self.c_sizes()

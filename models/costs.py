@@ -123,18 +123,18 @@ def block_projection(blocks: Array, shape: tuple[int, ...], sum_bytes: int) -> S
     )
 
 
-def straight_projection(code: Array, shape: tuple[int, ...], sum_bytes: int) -> Stage:
+def straight_projection(code: Array, shape: tuple[int, ...], sum_bytes: int, code_bytes: int) -> Stage:
     """Weights as immediates in code (models.straightline); the whole vector only."""
-    rows = shape[0]
+    rows, term = shape[0], {2: 7, 3: 9}[code_bytes]
     loads, steps = (int(((code & mask) == word).sum()) for mask, word in ((0xF0F0, 0xE070), (0xFF30, 0x9620)))
-    row = {2: 15, 3: 17, 4: 21}[sum_bytes]
+    row = 11 + 2 * sum_bytes + (2 if sum_bytes > code_bytes else 0)
     return Stage(
         "projection",
-        f"{rows} × {shape[1]} as code, {loads} weights, sums of 24 bits",
+        f"{rows} × {shape[1]} as code, {loads} weights, sums of {8 * code_bytes} bits",
         code.nbytes,
         rows * sum_bytes,
-        45 + 9 * loads + 2 * steps + rows * row,
-        9 * loads,
+        45 + term * loads + 2 * steps + rows * row,
+        term * loads,
     )
 
 

@@ -76,7 +76,7 @@ def offset_rounding(rows: int, sum_bytes: int, shift: int) -> Stage:
         f"{rows} sums to 8 bits, shift by {shift}, with offsets",
         2 * rows + 4,
         rows + 1,
-        rows * (48 + 4 * sum_bytes + places(sum_bytes, shift)),
+        rows * (3 + 19 * sum_bytes + places(sum_bytes, shift)),
     )
 
 

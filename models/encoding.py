@@ -19,7 +19,7 @@ from models.blocks import Blocks8
 from models.errors import InputError
 from models.inputs import Array
 from models.layout import Layout
-from models.straightline import Code8
+from models.straightline import Code8, code_bytes
 
 __all__ = [
     "INT8_WEIGHT",
@@ -246,7 +246,8 @@ def projection_stage(
     if layout is Blocks8:
         return costs.block_projection(arrays[f"{name}_blocks"], shape, sum_bytes)
     if layout is Code8:
-        return costs.straight_projection(arrays[f"{name}_code"], shape, sum_bytes)
+        code = arrays[f"{name}_code"]
+        return costs.straight_projection(code, shape, sum_bytes, code_bytes(code))
     gaps, counts = arrays[f"{name}_pairs"][:, 0], arrays[f"{name}_counts"]
     return costs.sparse_projection(gaps, counts, shape[1], sum_bytes, streaming)
 

@@ -174,6 +174,20 @@ def _check(matrix: Array) -> Array:
     return matrix
 
 
+def relaid(
+    name: str, arrays: Mapping[str, Array], matrix: Array, *, streaming: bool
+) -> list[dict[str, Array]]:
+    """A model's arrays with its matrix in every layout that suits such firmware, of int8 or of four bits."""
+    own = {name + part for layout in LAYOUTS for part in layout.parts}
+    others = {key: array for key, array in arrays.items() if key not in own}
+    found = encoding.relaid(name, others, matrix, streaming=streaming)
+    if int(np.abs(matrix.astype(np.int64)).max()) <= LIMIT:
+        plain = {name + part for layout in encoding.LAYOUTS for part in layout.parts}
+        rest = {key: array for key, array in others.items() if key not in plain}
+        found += [{**encoding.encode(name, matrix, layout), **rest} for layout in LAYOUTS]
+    return found
+
+
 def scale_in_sums(name: str, arrays: Mapping[str, Array]) -> int:
     """What the kernel multiplies a matrix's sums by: it uses four bits where they lie, above four others."""
     return 16 if layout_of(name, arrays) in LAYOUTS else 1

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from models import costs, costs_protonn, encoding, listing
+from models import costs, costs_protonn, encoding, listing, nibbles
 from models.arithmetic import (
     EXP_SIXTEENTHS,
     EXP_TABLE,
@@ -36,6 +36,8 @@ from models.errors import InputError
 Z_LIMIT = 127
 """Projections are clipped to int8, like the prototypes they are compared with."""
 MAX_Z_SHIFT = 30
+MAX_NARROW_SHIFT = 20
+"""Up to here four-bit weights, whose sums are sixteen times what they mean, stay within 32 bits."""
 MAX_EXP_SHIFT = 24
 """Such that the distance from which on a similarity is zero, 128 << exp_shift, is within 32 bits."""
 MAX_PROJECTIONS = (2**32 - 1) // (2 * Z_LIMIT) ** 2
@@ -60,7 +62,7 @@ class _ProtoNN(DeviceModel):
     @cached_property
     def W(self) -> Array:  # noqa: N802
         """The projection (dimensions × features), out of its layout in flash."""
-        return encoding.decode("w", self.arrays, self.n_features, self.weights)
+        return nibbles.decode("w", self.arrays, self.n_features, self.weights)
 
     @property
     def B(self) -> Array:  # noqa: N802
@@ -74,7 +76,7 @@ class _ProtoNN(DeviceModel):
 
     def c_sizes(self) -> Mapping[str, int]:
         prototypes, dimensions = self.B.shape
-        layout = encoding.c_sizes("w", self.arrays, self.weights)
+        layout = nibbles.c_sizes("w", self.arrays, self.weights)
         return {"w_rows": dimensions, "prototypes": prototypes, **layout}
 
     def check(self) -> None:
@@ -162,15 +164,22 @@ class ProtoNNInt8(_ProtoNN):
         for key, matrix in (("W", self.W), ("B", self.B), ("Z", self.Z)):
             if matrix.size and int(matrix.min()) < -encoding.INT8_WEIGHT:
                 raise InputError(f"{key} holds {int(matrix.min())}, beyond ±{encoding.INT8_WEIGHT}.")
-        sum_bytes("The sum of projection row", self.W, INT8_REACH, self._half)
+        self._projection_bytes()
         sum_bytes("The score", self.Z, int(EXP_TABLE.max()))
 
     def c_sizes(self) -> Mapping[str, int]:
-        width = sum_bytes("The sum of projection row", self.W, INT8_REACH, self._half)
-        return {**super().c_sizes(), "w_sum_bytes": width}
+        return {**super().c_sizes(), "w_sum_bytes": self._projection_bytes()}
+
+    def _projection_bytes(self) -> int:
+        """How wide the sums of W·x and half a step must be; InputError if 32 bits are too few."""
+        scale = nibbles.scale_in_sums("w", self.arrays)
+        half = 1 << (int(self.constants["z_shift"]) - 1)
+        return sum_bytes("The sum of projection row", self.W, scale * INT8_REACH, scale * half)
 
     def variants(self, *, streaming: bool) -> list[Self]:
-        relaid = encoding.relaid("w", self.arrays, self.W, streaming=streaming)
+        shift = int(self.constants["z_shift"])
+        narrow = shift <= MAX_NARROW_SHIFT
+        relaid = (nibbles if narrow else encoding).relaid("w", self.arrays, self.W, streaming=streaming)
         return [replace(self, arrays=arrays) for arrays in relaid]
 
     def stages(self, *, streaming: bool, encoded: Array | None = None) -> list[costs.Stage]:
@@ -182,6 +191,7 @@ class ProtoNNInt8(_ProtoNN):
         room = listing.places(prototypes, self.n_scores, streaming)
         counted = listing.count(z, self.B.astype(np.int64), EXP_SIXTEENTHS << exp_shift, room)
         width = self.c_sizes()["w_sum_bytes"]
+        shift = int(self.constants["z_shift"]) + nibbles.scale_in_sums("w", self.arrays).bit_length() - 1
         # The list takes the place of the projection's sums.
         list_bytes = room * listing.place_bytes(prototypes) - dimensions * width
         prototype_stages = [
@@ -190,8 +200,8 @@ class ProtoNNInt8(_ProtoNN):
             costs_protonn.weighted_scores(self.n_scores, prototypes, counted),
         ]
         return [
-            encoding.projection_stage("w", self.arrays, self.W.shape, width, streaming),
-            costs.rounding(dimensions, width, int(self.constants["z_shift"])),
+            nibbles.projection_stage("w", self.arrays, self.W.shape, width, streaming),
+            costs.rounding(dimensions, width, shift),
             *(replace(stage, estimated=encoded is None) for stage in prototype_stages),
             costs.overhead(160),
         ]
@@ -207,11 +217,6 @@ class ProtoNNInt8(_ProtoNN):
         b = self.B.astype(np.int64)
         nearest = np.argsort(_squared_distances(b, b), axis=1, kind="stable")[:, :NEIGHBOURS]
         return np.asarray(b[nearest].mean(axis=1).astype(np.int64))
-
-    @property
-    def _half(self) -> int:
-        """What rounding adds to a projection before it is shifted."""
-        return 1 << (int(self.constants["z_shift"]) - 1)
 
     def projections(self, encoded: Array) -> npt.NDArray[np.int64]:
         """z of encoded samples (n, dimensions)."""

@@ -1,12 +1,13 @@
 """A matrix as straight-line AVR code: every non-zero weight is an immediate of its own instruction.
 
 Nothing is read from flash and nothing is counted: 9 cycles a weight where a stored pair takes 17, at 14 bytes
-a weight. The words are machine code that the kernel calls (firmware/lib/kernels/avr_code.h says what is in
-which register); they hold no address, so that they can lie anywhere, and the weights can be read from them
-again, here and by the C for other processors. A weight is seven words,
+a weight; 7 cycles and 10 bytes where no row's sum can leave 16 bits. The words are machine code that the
+kernel calls (firmware/lib/kernels/avr_code.h says what is in which register); they hold no address, so that
+they can lie anywhere, and the weights can be read from them again, here and by the C for other processors. A
+weight is seven words, or five without those in brackets,
 
     ldd r22, Y+q    ldi r23, weight    muls r22, r23
-    sbc r21, r21    add r18, r0    adc r19, r1    adc r20, r21
+    [sbc r21, r21]    add r18, r0    adc r19, r1    [adc r20, r21]
 
 Y is a feature's address and moves on by adiw where q ends; a row ends with icall, which stores its sum, and
 after the last row stands ret.
@@ -24,13 +25,13 @@ from models.layout import Layout
 
 REACH = 63
 """The largest q of ldd, and the largest step of adiw."""
-MOST = 2**23 // 128
-"""The sum of a row's magnitudes must stay below, or its sum would not fit into 24 bits."""
+MOST = {2: 2**15 // 128, 3: 2**23 // 128}
+"""The sum of a row's magnitudes must stay below, or its sum would not fit into so many bytes."""
 
 LDD, LDI, ADIW = 0x8168, 0xE070, 0x9620
 LDD_MASK, LDI_MASK, ADIW_MASK = 0xD3F8, 0xF0F0, 0xFF30
-REST_OF_TERM = (0x0267, 0x0B55, 0x0D20, 0x1D31, 0x1F45)
-"""muls r22, r23 and what follows it."""
+REST_OF_TERM = {2: (0x0267, 0x0D20, 0x1D31), 3: (0x0267, 0x0B55, 0x0D20, 0x1D31, 0x1F45)}
+"""muls r22, r23 and what follows it, by the bytes of the sum."""
 ICALL, RET = 0x9509, 0x9508
 
 
@@ -42,17 +43,19 @@ class Code8(Layout):
     @classmethod
     def suits(cls, matrix: Array) -> bool:
         """Whether no row can leave 24 bits."""
-        return int(np.abs(matrix.astype(np.int64)).sum(axis=1).max()) < MOST
+        return _worst(matrix) < MOST[3]
 
     @classmethod
     def size(cls, matrix: Array) -> int:
-        words = 7 * int(np.count_nonzero(matrix)) + len(matrix) + 1
+        term = 2 + len(REST_OF_TERM[_sum_bytes(matrix)])
+        words = term * int(np.count_nonzero(matrix)) + len(matrix) + 1
         return 2 * (words + sum(len(_steps(np.flatnonzero(row))) for row in matrix))
 
     @classmethod
     def encode(cls, matrix: Array) -> dict[str, Array]:
         if not cls.suits(matrix):
             raise InputError("A row's sum can leave the 24 bits that straight-line code has for it.")
+        rest = REST_OF_TERM[_sum_bytes(matrix)]
         words: list[int] = []
         for row in matrix.astype(np.int64):
             columns = np.flatnonzero(row)
@@ -63,7 +66,7 @@ class Code8(Layout):
                     step = steps.pop(0)
                     words.append(_adiw(step))
                     at += step
-                words += [_ldd(column - at), _ldi(int(row[column])), *REST_OF_TERM]
+                words += [_ldd(column - at), _ldi(int(row[column])), *rest]
             words.append(ICALL)
         return {"_code": np.array([*words, RET], dtype="<u2")}
 
@@ -89,6 +92,23 @@ class Code8(Layout):
         if not np.array_equal(cls.encode(matrix)["_code"], code):
             raise InputError("The code is not what a matrix is made into.")
         return matrix
+
+    @classmethod
+    def switches(cls, arrays: Mapping[str, Array]) -> dict[str, int]:
+        return {"code_bytes": code_bytes(arrays["_code"])}
+
+
+def code_bytes(code: Array) -> int:
+    """Of a row's sum in the code."""
+    return 3 if REST_OF_TERM[3][-1] in code else 2
+
+
+def _worst(matrix: Array) -> int:
+    return int(np.abs(matrix.astype(np.int64)).sum(axis=1).max())
+
+
+def _sum_bytes(matrix: Array) -> int:
+    return 2 if _worst(matrix) < MOST[2] else 3
 
 
 def _steps(columns: Array) -> list[int]:
@@ -125,4 +145,8 @@ def _adiw(step: int) -> int:
 def _is_term(code: Array, number: int) -> bool:
     """A weight's first word is followed by ldi and the rest."""
     following = code[number + 1 : number + 7].tolist()
-    return len(following) == 6 and following[0] & LDI_MASK == LDI and tuple(following[1:]) == REST_OF_TERM
+    return (
+        bool(following)
+        and following[0] & LDI_MASK == LDI
+        and any(tuple(following[1 : 1 + len(rest)]) == rest for rest in REST_OF_TERM.values())
+    )

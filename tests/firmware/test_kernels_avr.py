@@ -183,14 +183,6 @@ def test_other_boards(board: str) -> None:
         check(variant, adversarial_inputs(model), streaming=False, board=board)
 
 
-@pytest.mark.parametrize("family", ["linear", "protonn"])
-def test_every_layout_of_streaming_firmware(family: str) -> None:
-    """Vectors of two blocks and a half, rows with nothing in a block among them."""
-    model = make(family, "int8", features=320, rows=7, classes=6, density=0.02)
-    for variant in model.variants(streaming=True):
-        check(variant, adversarial_inputs(model)[:8], streaming=True)
-
-
 @pytest.mark.parametrize("streaming", [False, True], ids=["buffered", "streaming"])
 def test_more_near_prototypes_than_places(streaming: bool) -> None:
     """All of 120 are near, and the list has 96 or 23 places: a list after the other is scored."""

@@ -26,7 +26,9 @@
 
 #define PROJECTION_BITS NIBBLE_BITS
 
+#ifndef projection /* else the kernel has a place for it */
 static sum_t projection[MODEL_W_ROWS];
+#endif
 
 #if defined(MODEL_W_DENSE4)
 

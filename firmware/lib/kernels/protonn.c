@@ -1,6 +1,6 @@
 /* ProtoNN in integers.
  *
- *     z_i = clip(Σ_j W_ij·x_j / 2^Z_SHIFT)         x, W, z int8; rounded to nearest
+ *     z_i = clip(Σ_j W_ij·x_j / 2^Z_SHIFT)         x, z int8, W int8 or of 4 bits; rounded to nearest
  *     d_j = Σ_i (z_i - b_ji)²                      b int8; d without sign
  *     u_j = (d_j - min d) / 2^EXP_SHIFT            sixteenths of a halving
  *     s_j = 255·2^(-u_j/16)                        uint8: 16 bytes of table, then a shift
@@ -20,12 +20,12 @@
 
 #include "avr_prototypes.h"
 #define projection work.sums
-#include "projection.h"
+#include "projection_any.h"
 
 #else
 
 #include "dot.h"
-#include "projection.h"
+#include "projection_any.h"
 
 static int8_t z[MODEL_W_ROWS];
 
@@ -87,7 +87,7 @@ void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
 uint16_t kernel_finish(int32_t *scores)
 {
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-        z[i] = round_shift_i8(projection[i], MODEL_Z_SHIFT);
+        z[i] = round_shift_i8(projection[i], MODEL_Z_SHIFT + PROJECTION_BITS);
     }
 
     score_prototypes(scores);
