@@ -175,7 +175,7 @@ class Machine:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_PATIENCE)
             said = process.stderr.read().decode(errors="replace").strip().splitlines()
-            return said[-1] if said else f"it ended with exit code {process.returncode}"
+            return said[0].rstrip(".") if said else f"it ended with exit code {process.returncode}"
         return "it closed the line"
 
     def _command(self, line: int, watched: int) -> list[str]:

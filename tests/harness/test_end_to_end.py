@@ -18,9 +18,11 @@ import pytest
 from harness import boards, runner, suites
 from harness.build import build
 from harness.jobs import Job
+from harness.report import rundata, tables
 from harness.session import Checks, Session
 from harness.spool import SampleLog, Spool
 from harness.targets.simavr import SimavrTarget
+from tests.firmware.boardfirmware import parameters
 from tests.harness.avrboards import needs_simulator
 from tests.models.device_models import make
 
@@ -69,12 +71,29 @@ def test_quick_side_by_side_and_one_by_one_are_the_same_to_the_byte(tmp_path: Pa
     assert float(integers["cycles_median"]) * 8 < float(floats["cycles_median"])
 
 
-@pytest.mark.parametrize("board", boards.names())
+AVR = [name for name in boards.names() if boards.load(name).family == "avr"]
+
+
+@pytest.mark.parametrize("board", AVR)
 def test_every_board_agrees_with_the_host(tmp_path: Path, board: str) -> None:
     summary = runner.run(replace(SMALL, samples=20), board=board, out=tmp_path / "run", jobs=1)
     assert (summary.rows, summary.ok) == (4, 4), rows(tmp_path / "run")
-    assert {row["agreement"] for row in rows(tmp_path / "run")} == {"1.000000"}
-    assert {row["board"] for row in rows(tmp_path / "run")} == {board}
+    for row in rows(tmp_path / "run"):
+        assert (row["board"], row["agreement"], row["timing"]) == (board, "1.000000", "cycle-exact")
+
+
+@pytest.mark.parametrize("board", parameters())
+def test_boards_beyond_avr_say_how_their_time_was_had(tmp_path: Path, board: str) -> None:
+    summary = runner.run(replace(SMALL, models=("linear",), samples=20), board=board, out=tmp_path / "run")
+    assert (summary.rows, summary.ok) == (2, 2), rows(tmp_path / "run")
+    timed = bool(boards.load(board).simulator.timings)
+    for row in rows(tmp_path / "run"):
+        assert (row["board"], row["agreement"]) == (board, "1.000000")
+        assert row["timing"] == ("modelled" if timed else "instructions")
+        assert int(row["cycles_min"]) > 0
+        assert (bool(row["ms"]), bool(row["energy_uJ"])) == (timed, timed), "no time, no energy"
+    table = tables.markdown(rundata.read(tmp_path / "run"))
+    assert ("| time, ms |" in table, "| instructions, median |" in table) == (timed, not timed)
 
 
 @pytest.mark.parametrize("family", ["linear", "protonn"])
