@@ -52,7 +52,7 @@ def nibble_projection(nibbles: Array, counts: Array, features: int, sum_bytes: i
     count_bytes = counts.dtype.itemsize
     term = {2: 14, 3: 16, 4: 17}[sum_bytes]
     cycles = float(CALL_SPARSE)
-    if streaming:
+    if streaming and len(pieces(features, True)) > 1:
         cycles += stored * (term + 8)
         for opened in open_pieces(columns_of((nibbles & 15) + 1, counts), counts, features):
             cycles += 110 * opened + 90 * (len(pieces(features, True)) - opened)

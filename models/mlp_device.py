@@ -15,16 +15,17 @@ W lies dense or as sparse rows, of int8 or of 4 bits (models.nibbles); O dense, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from models import encoding, nibbles
+from models import encoding, mlp_costs, nibbles
 from models.arithmetic import INT8_REACH, integer_product, ordered_product, round_shift, sum_bytes
 from models.bonsai_device import MAX_SHIFT, UNIT, dense
+from models.costs import Stage
 from models.device import CONSTANT_BYTES, Array, DeviceModel, InputScale
 from models.errors import InputError
 
@@ -121,10 +122,22 @@ class MlpInt8(_Mlp):
             if matrix.size and int(matrix.min()) < -encoding.INT8_WEIGHT:
                 raise InputError(f"{key} holds {int(matrix.min())}, beyond ±{encoding.INT8_WEIGHT}.")
         self._sum_bytes()
-        sum_bytes("The score", self.O, nibbles.scale_in_sums("out", self.arrays) * UNIT)
+        self._score_bytes()
 
     def c_sizes(self) -> Mapping[str, int]:
-        return {**super().c_sizes(), "w_sum_bytes": self._sum_bytes()}
+        widths = {"w_sum_bytes": self._sum_bytes(), "node_sum_bytes": self._score_bytes()}
+        return {**super().c_sizes(), **widths}
+
+    def variants(self, *, streaming: bool) -> list[Self]:
+        relaid = nibbles.relaid("w", self.arrays, self.W, streaming=streaming)
+        return [replace(self, arrays=arrays) for arrays in relaid]
+
+    def stages(self, *, streaming: bool, encoded: Array | None = None) -> list[Stage]:
+        return mlp_costs.stages(self, streaming=streaming)
+
+    def _score_bytes(self) -> int:
+        """How wide scores must be, 3 or 4 bytes; InputError if 32 bits are too few."""
+        return max(3, sum_bytes("The score", self.O, nibbles.scale_in_sums("out", self.arrays) * UNIT))
 
     def _sum_bytes(self) -> int:
         half = 1 << (int(self.constants["h_shift"]) - 1)

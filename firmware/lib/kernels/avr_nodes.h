@@ -1,5 +1,4 @@
-/* Bonsai's rounding and gating for AVR: the same integers as the C in bonsai.c. Cycles stand beside each
- * line. */
+/* The rounding and gating of nodes.h for AVR: the same integers as its C. Cycles stand beside each line. */
 #ifndef AVR_NODES_H
 #define AVR_NODES_H
 

@@ -11,12 +11,10 @@
 #include "argmax.h"
 #include "model_data.h"
 #include "nibbles.h"
+#include "nodes.h"
 #include "projection_any.h"
-#include "tree_path.h"
 
-#define COLUMNS (MODEL_W_ROWS + 1u)
-
-static int8_t h[COLUMNS];
+static int8_t h[NODE_COLUMNS];
 
 void kernel_begin(void)
 {
@@ -31,8 +29,8 @@ void kernel_fold(uint16_t first, const int8_t *x, uint16_t count)
 uint16_t kernel_finish(int32_t *scores)
 {
     for (uint16_t i = 0; i < MODEL_W_ROWS; i++) {
-        const int32_t sum = shifted(projection[i], MODEL_H_SHIFT + PROJECTION_BITS);
-        const int8_t unit = clip_unit(sum + flash_i16(&model_b[i]));
+        const wide_t sum = rounded_sum(projection[i], MODEL_H_SHIFT + PROJECTION_BITS);
+        const int8_t unit = clipped(sum + flash_i16(&model_b[i]));
         h[i] = unit < 0 ? 0 : unit;
     }
     h[MODEL_W_ROWS] = 127;
@@ -40,11 +38,11 @@ uint16_t kernel_finish(int32_t *scores)
     size_t at = 0;
     for (uint16_t c = 0; c < MODEL_SCORES; c++) {
 #if defined(MODEL_OUT_DENSE4)
-        scores[c] = node_packed(&model_out_packed[at], h) >> NIBBLE_BITS;
-        at += PACKED_BYTES(COLUMNS);
+        scores[c] = rounded_node(node_packed(&model_out_packed[at], h), NIBBLE_BITS);
+        at += PACKED_BYTES(NODE_COLUMNS);
 #else
         scores[c] = node_i8(&model_out[at], h);
-        at += COLUMNS;
+        at += NODE_COLUMNS;
 #endif
     }
     return argmax(scores);
