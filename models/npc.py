@@ -4,6 +4,11 @@ k prototypes a class, started by k-means, are moved by conjugate gradients to mi
 classifier f_c(x) = Σ_j θ_jc·w_j(x) (eq. 2, 19), where w is a soft-max of the similarities sharpened by γ
 (eq. 3–5). γ grows in steps until a sample has practically one prototype, so that the last stage optimises the
 1-NN rule (eq. 1) itself.
+
+The defaults were settled on quarters held out of the training data, 50 prototypes a class. usps-10, three
+splits: an error of 2.16 % by conjugate gradients, 1.94 % by adam without jitter, 1.57, 1.45 and 1.59 % with a
+jitter of 0.7, 1.5 and 2.5; half and twice the learning rate have 1.55 and 1.63 %. letter-26, two splits:
+3.73 % by conjugate gradients, 3.75 % by adam.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from models.soft_neighbours import exponential_loss, hinge_loss
 
 LOSSES = ("exponential", "hinge")
 METRICS = ("euclidean", "lmnn")
-SOLVERS = ("cg", "adam")
+SOLVERS = ("auto", "cg", "adam")
 SCHEDULE_SAMPLES = 3000
 PLAIN = 0.25
 """The part of the batches that is not jittered."""
@@ -41,14 +46,15 @@ class NPCClassifier(NearestPrototypeClassifier):
     margin : δ of the hinge loss.
     metric : "euclidean" (eq. 5), or "lmnn" for a learnt linear map (eq. 6).
     n_components : dimensions that the learnt map keeps; None: all.
-    solver : "cg", the paper's conjugate gradients, or "adam" for stochastic descent.
+    solver : "cg", the paper's conjugate gradients, "adam" for stochastic descent, or "auto": adam for images,
+        cg for everything else.
     undecided : part of the training samples that must be undecided at the first γ; the paper says at least
         80 %, and softer starts overfit less.
     steps : values of γ (cg).
     max_iter : iterations of conjugate gradients at each γ.
     epochs, learning_rate : the schedule of adam.
     image : height and width if the features are pixels; adam then learns from jittered images.
-    jitter : strength of that.
+    jitter : strength of that; 0 learns from the images as they are.
     search : how neighbours are found: "exhaustive", "ball_tree" or "lsh".
     random_state : seed of k-means and batches.
     verbose : print the loss after each iteration.
@@ -62,14 +68,14 @@ class NPCClassifier(NearestPrototypeClassifier):
         margin: float = 0.5,
         metric: str = "euclidean",
         n_components: int | None = None,
-        solver: str = "cg",
+        solver: str = "auto",
         undecided: float = 0.98,
         steps: int = 10,
         max_iter: int = 40,
         epochs: int = 60,
         learning_rate: float = 0.06,
         image: tuple[int, int] | None = None,
-        jitter: float = 0.0,
+        jitter: float = 1.5,
         search: str = "exhaustive",
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
@@ -102,7 +108,7 @@ class NPCClassifier(NearestPrototypeClassifier):
         some = rng.permutation(len(labels))[:SCHEDULE_SAMPLES]
         self.gammas_ = sharpness(mapped[some], points, undecided=self.undecided, steps=self.steps)
         n_classes = len(self.classes_)
-        if self.solver == "cg":
+        if self.solver == "cg" or (self.solver == "auto" and self.image is None):
             samples = Samples(mapped, labels, owners, n_classes, loss, bound)
             found = conjugate(
                 samples, points, self.gammas_, iterations=self.max_iter, after=self._after("npc")

@@ -62,9 +62,7 @@ def prototypes() -> Iterator[Figure]:
     from models.snc import SNCClassifier
 
     for dataset, k, wanted in (("usps-10", 50, 4.8), ("letter-26", 50, 3.4), ("mnist-10", 30, 1.9)):
-        image = _data(dataset).image
-        options = {"solver": "adam", "jitter": 1.5, "image": image} if image else {}
-        error, detail = _errors(NPCClassifier, dataset, n_per_class=k, **options)
+        error, detail = _errors(NPCClassifier, dataset, n_per_class=k, image=_data(dataset).image)
         yield Figure(
             f"NPC-e on {dataset}, {k} a class, test error", error, wanted, " %", at_most=True, detail=detail
         )

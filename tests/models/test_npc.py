@@ -113,6 +113,19 @@ def test_int8_is_as_good_as_float(digits: datasets.Dataset, params: dict[str, An
     check_device_model(device, digits.X_test[:40])
 
 
+@pytest.mark.parametrize(("image", "solver"), [(None, "cg"), ((8, 8), "adam")])
+def test_the_solver_follows_the_data(
+    digits: datasets.Dataset, image: tuple[int, int] | None, solver: str
+) -> None:
+    auto, named = (
+        NPCClassifier(2, solver=s, image=image, steps=2, max_iter=3, epochs=2, random_state=0)
+        .fit(digits.X_train, digits.y_train)
+        .prototypes_
+        for s in ("auto", solver)
+    )
+    assert np.array_equal(auto, named)
+
+
 @pytest.mark.parametrize("solver", ["cg", "adam"])
 def test_a_seed_gives_one_model(digits: datasets.Dataset, solver: str) -> None:
     one, two = (
