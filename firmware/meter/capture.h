@@ -1,4 +1,4 @@
-/* Time, and how long the trigger pin was high: the pin is D8, which is the input of timer 1's capture unit. */
+/* Time, and how long the trigger pin was high: the pin is D8, the input of timer 1's capture unit. */
 #ifndef METER_CAPTURE_H
 #define METER_CAPTURE_H
 

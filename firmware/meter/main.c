@@ -1,5 +1,5 @@
-/* A power meter of an Arduino and an INA219 or INA226: every conversion is read once and sent to the host, with how
- * long it lasted and how long the trigger pin was high in that time.
+/* A power meter of an Arduino and an INA219 or INA226: every conversion is read once and sent to the host, with
+ * how long it lasted and how long the trigger pin was high in that time.
  *
  * Which registers the chip has is the host's knowledge (harness/power/ina.py); here they are only numbers. */
 #include <avr/interrupt.h>
@@ -72,8 +72,8 @@ static void keep(capture_t time, uint16_t shunt, uint16_t bus)
     }
 }
 
-/* Read the conversion that has just become ready, if one has. A bus that fails leaves a sample that lasts longer
- * than others, which the host takes for what it is. */
+/* Read the conversion that has just become ready, if one has. A bus that fails leaves a hole in time, which the
+ * host takes for what it is. */
 static void sample(void)
 {
     uint16_t ready, shunt, bus, cleared;

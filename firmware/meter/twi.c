@@ -8,8 +8,8 @@ enum {
     PATIENCE = 2000, /* turns of a loop of about 10 cycles: 1.2 ms, fifty times as long as a byte lasts */
 };
 
-/* The chip remembers which register it is asked for, so asking for the same again takes three bytes, not five.
- * Above 0xff: nobody knows. */
+/* Address and register of the last question. The chip remembers it, so that asking again takes three bytes, not
+ * five. */
 static uint16_t pointed = UINT16_MAX;
 
 void twi_start(void)

@@ -54,9 +54,9 @@ class WindowEnergy:
 class Energies:
     windows: tuple[WindowEnergy, ...]
     idle_before: float
-    """Watts before the first window."""
+    """Watts, at the begin of the trace."""
     idle_after: float
-    """Watts after the last."""
+    """Watts, at its end."""
 
 
 class Integral:
@@ -147,16 +147,17 @@ def energies(trace: Trace, spans: Sequence[Span]) -> Energies:
     centres = np.array([(stretch.start + stretch.end) / 2 for stretch in stretches])
     lengths = np.array([stretch.seconds for stretch in stretches])
     # Power is a mean over a stretch, so its certainty grows with the length; polyfit squares its weights.
-    slope, height = np.polyfit(centres - centres[0], levels, 1, w=np.sqrt(lengths))
+    begin = float(trace.time[0])
+    slope, height = np.polyfit(centres - begin, levels, 1, w=np.sqrt(lengths))
     margin = trace.settle + 1 / trace.rate
     windows = []
     for span in spans:
         wide = Span(span.start - margin, span.end + margin)
-        idle = height + slope * ((wide.start + wide.end) / 2 - centres[0])
+        idle = height + slope * ((wide.start + wide.end) / 2 - begin)
         net = integral.energy(wide) - idle * wide.seconds
         gross = net + height * span.seconds
         windows.append(WindowEnergy(span, float(gross), float(net), integral.dropped(wide)))
-    return Energies(tuple(windows), float(height), float(height + slope * (centres[-1] - centres[0])))
+    return Energies(tuple(windows), float(height), float(height + slope * (trace.end - begin)))
 
 
 def _idle_stretches(trace: Trace, spans: Sequence[Span]) -> list[Span]:

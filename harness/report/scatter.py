@@ -40,11 +40,18 @@ class Cost:
     """Ours, with all digits that are known."""
     base: int
     """Of the logarithmic axis."""
+    by_meter: bool = False
+    """It is measured or modelled, which has to be said."""
 
     def ours(self, panel: Panel) -> list[tuple[Row, float]]:
         """The rows that have both figures."""
         found = [(row, self.of(row)) for row in panel.rows if row.accuracy is not None]
         return [(row, cost) for row, cost in found if cost]
+
+    def kind(self, ours: list[tuple[Row, float]]) -> str:
+        """Whether energies are measured or modelled; nothing where it is not energy that is paid."""
+        kinds = sorted({row.energy_kind for row, _ in ours}) if self.by_meter else []
+        return f", {' and '.join(kinds)}" if kinds else ""
 
     def theirs(self, panel: Panel) -> list[tuple[Published, float]]:
         found = [(item, self.of_published(item)) for item in self.published(panel)]
@@ -85,6 +92,7 @@ ENERGY = Cost(
     lambda value: f"{value:g}{numbers.THIN}µJ",
     numbers.microjoules,
     10,
+    by_meter=True,
 )
 
 
@@ -133,7 +141,8 @@ def describe(cost: Cost, panel: Panel) -> str:
     best = [names[row] for row, _ in front(cost.ours(panel))]
     published = f" Published: {'; '.join(theirs)}." if theirs else ""
     unbeaten = f" Unbeaten in both: {', '.join(best)}." if best else ""
-    return f"Test accuracy against {cost.name} on {panel.dataset}: {'; '.join(ours)}.{unbeaten}{published}"
+    name = f"{cost.name}{cost.kind(cost.ours(panel))}"
+    return f"Test accuracy against {name} on {panel.dataset}: {'; '.join(ours)}.{unbeaten}{published}"
 
 
 def _said(name: str, point: Row | Published, price: str) -> str:
@@ -172,7 +181,7 @@ def _scales(
     axes.xaxis.set_major_locator(FixedLocator(_ticks(cost.base, start, end)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: cost.show(value)))
-    axes.set_xlabel(cost.label, color=theme.MUTED.light, size=10.5)
+    axes.set_xlabel(f"{cost.label}{cost.kind(ours)}", color=theme.MUTED.light, size=10.5)
 
     values = [bound for row, _ in ours for bound in _interval(row)] + [
         _percent(item) for item, _ in published

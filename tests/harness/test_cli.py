@@ -240,6 +240,27 @@ def test_without_a_board_run_says_what_to_do(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("meter", "problem"),
+    [
+        ("ina291:/dev/x", "There is no meter named 'ina291'. Did you mean 'ina219'?"),
+        ("ina219:/dev/nothing", "There is no port /dev/nothing."),
+        ("ppk2:/dev/nothing", "it does not measure voltage"),
+    ],
+)
+def test_a_meter_that_is_none_ends_a_run_before_it_begins(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    meter: str,
+    problem: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = refused(capsys, "run", "quick", "--sim", "--meter", meter)
+    assert problem in " ".join(said.split())
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_only_connected_board_is_used(
     capsys: pytest.CaptureFixture[str], ports: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

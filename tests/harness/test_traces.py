@@ -81,6 +81,13 @@ def test_measured_or_modelled_stands_beside_every_figure(tmp_path: Path) -> None
     assert "13.8 modelled" in text and "10.4 modelled" in text and "40.0 measured" in text
 
 
+def test_the_energy_axis_says_how_it_was_had(tmp_path: Path) -> None:
+    made = report.make(written(tmp_path, [ROW]))
+    assert "energy of one prediction, measured" in (tmp_path / "accuracy-energy.svg").read_text()
+    assert "size of the model, measured" not in (tmp_path / "accuracy.svg").read_text()
+    assert "Test accuracy against energy, measured on digits" in made.page.read_text()
+
+
 def test_a_trace_of_few_stretches_is_drawn_as_steps(tmp_path: Path) -> None:
     trace = Instrument(rate=100).record(windows(count=2, length=0.05, gap=0.05, idle=0.1))
     assert len(trace.time) < traces.STEPS

@@ -2,9 +2,9 @@
  *
  *   inaboard ELF 219|226 ADDRESS CONVERSION_US IDLE ACTIVE BUS < SCRIPT > BYTES
  *
- * The chip's shunt register shows ACTIVE while the pin is high and IDLE while it is low, averaged over a conversion. A
- * line of the script is `MICROSECONDS pin 0`, `… pin 1` or `… send HEX`; the simulation ends with the last. What the
- * meter has sent goes to standard output, as it is. */
+ * The chip's shunt register shows ACTIVE while the pin is high and IDLE while it is low, averaged over a
+ * conversion. A line of the script is `MICROSECONDS pin 0`, `… pin 1` or `… send HEX`; the simulation ends with
+ * the last. What the meter has sent goes to standard output, as it is. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,8 +103,8 @@ static uint8_t fetch(void)
 
 /* ---- the I2C bus ----
  *
- * The two-wire interface as master, after its chapter in the ATmega48A-328P data sheet. simavr's own leaves TWINT
- * standing and takes no time for an address, so only its addresses of registers are of use. */
+ * The two-wire interface as master, after its chapter in the ATmega48A-328P data sheet. simavr's own leaves
+ * TWINT standing and takes no time for an address, so only its addresses of registers are of use. */
 
 static struct {
     enum { FREE, ADDRESS, WRITING, READING } phase;
@@ -226,6 +226,7 @@ int main(int count, char **words)
         else if (!strcmp(what, "send"))
             send(rest);
     }
-    fwrite(board.usart.arrived.data + board.usart.arrived.first, 1, bytes_count(&board.usart.arrived), stdout);
+    const struct bytes *sent = &board.usart.arrived;
+    fwrite(sent->data + sent->first, 1, bytes_count(sent), stdout);
     return 0;
 }
