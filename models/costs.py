@@ -28,6 +28,8 @@ DENSE_FLOOR = {2: 9.5, 3: 11.5, 4: 12.5}
 """Cycles a weight, by the bytes of the sum."""
 SPARSE_FLOOR = {2: 12.5, 3: 14.5, 4: 15.5}
 """Cycles a stored value with its index, the whole vector being in RAM."""
+TERNARY_FLOOR = 7.5
+"""Cycles a column of a list, the whole vector being in RAM."""
 STREAMED_SPARSE_FLOOR = 21.0
 """Cycles a stored value where features come piece by piece and sums must wait in RAM."""
 SQUARE_FLOOR = 11.5
@@ -123,6 +125,20 @@ def block_projection(blocks: Array, shape: tuple[int, ...], sum_bytes: int) -> S
     )
 
 
+def signs_projection(counts: list[int], shape: tuple[int, ...], sum_bytes: int) -> Stage:
+    """Weights of one magnitude as lists of columns (models.ternary), two a row; the whole vector only."""
+    rows, terms = shape[0], sum(counts)
+    lists = sum(10 * count + 3 * (count % 4) + 3 * (count // 4) + SIGNS_LIST for count in counts)
+    return Stage(
+        "projection",
+        f"{rows} × {shape[1]} ternary, {terms} weights, sums of 16 bits",
+        1 + len(counts) + terms,
+        rows * sum_bytes,
+        (CALL_DENSE if rows > 1 else CALL_ONE_ROW) + lists + rows * SIGNS_ROW[sum_bytes],
+        whole(TERNARY_FLOOR * terms),
+    )
+
+
 def straight_projection(code: Array, shape: tuple[int, ...], sum_bytes: int, code_bytes: int) -> Stage:
     """Weights as immediates in code (models.straightline); the whole vector only."""
     rows, term = shape[0], {2: 7, 3: 9}[code_bytes]
@@ -146,6 +162,7 @@ CALL_SPARSE = 75
 
 
 CALL_BLOCK = 230
+SIGNS_LIST, SIGNS_ROW = 20, {2: 8, 3: 48, 4: 58}
 
 
 def _block_row(count: int, sum_bytes: int) -> int:

@@ -20,6 +20,7 @@ from models.errors import InputError
 from models.inputs import Array
 from models.layout import Layout
 from models.straightline import Code8, code_bytes
+from models.ternary import Signs8, split
 
 __all__ = [
     "INT8_WEIGHT",
@@ -182,7 +183,7 @@ class Rows32(_Rows):
 
 SMALL: tuple[type[Layout], ...] = (Dense8, Rows8, Dense32, Rows32)
 """The smallest is among these; of two equally small ones the first is chosen, which is also the faster."""
-LAYOUTS: tuple[type[Layout], ...] = (*SMALL, Blocks8, Code8)
+LAYOUTS: tuple[type[Layout], ...] = (*SMALL, Blocks8, Signs8, Code8)
 
 
 def best(matrix: npt.ArrayLike) -> type[Layout]:
@@ -232,7 +233,7 @@ def relaid(
     """A model's arrays with its int8 matrix in every layout that suits such firmware."""
     own = {name + part for layout in LAYOUTS for part in layout.parts}
     others = {key: array for key, array in arrays.items() if key not in own}
-    layouts: list[type[Layout]] = [Dense8, Rows8, Blocks8 if streaming else Code8]
+    layouts: list[type[Layout]] = [Dense8, Rows8, *([Blocks8] if streaming else [Signs8, Code8])]
     return [{**encode(name, matrix, layout), **others} for layout in layouts if layout.suits(matrix)]
 
 
@@ -245,6 +246,10 @@ def projection_stage(
         return costs.dense_projection(shape[0], shape[1], sum_bytes, streaming)
     if layout is Blocks8:
         return costs.block_projection(arrays[f"{name}_blocks"], shape, sum_bytes)
+    if layout is Signs8:
+        return costs.signs_projection(
+            [len(gaps) for gaps in split(arrays[f"{name}_signs"])], shape, sum_bytes
+        )
     if layout is Code8:
         code = arrays[f"{name}_code"]
         return costs.straight_projection(code, shape, sum_bytes, code_bytes(code))

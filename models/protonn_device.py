@@ -187,6 +187,7 @@ class ProtoNNInt8(_ProtoNN):
         exp_shift = int(self.constants["exp_shift"])
         if dimensions > costs_protonn.MOST_DIMENSIONS or exp_shift > costs_protonn.MOST_EXP_SHIFT:
             return []  # distances of 32 bits, which only the compiler's loops have
+        guessed = encoded is None and TYPICAL not in self.info
         z = self._likely() if encoded is None else self.projections(encoded[:JUDGED_BY])
         room = listing.places(prototypes, self.n_scores, streaming)
         counted = listing.count(z, self.B.astype(np.int64), EXP_SIXTEENTHS << exp_shift, room)
@@ -202,7 +203,7 @@ class ProtoNNInt8(_ProtoNN):
         return [
             nibbles.projection_stage("w", self.arrays, self.W.shape, width, streaming),
             costs.rounding(dimensions, width, shift),
-            *(replace(stage, estimated=encoded is None) for stage in prototype_stages),
+            *(replace(stage, estimated=guessed) for stage in prototype_stages),
             costs.overhead(160),
         ]
 

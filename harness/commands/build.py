@@ -98,7 +98,9 @@ def _print_stages(explanation: Explanation, device: DeviceModel) -> None:
     show.table(("stage", "what", *numbers), explanation.rows(), right=numbers)
     typer.echo("Cycles are predicted. The floor is what the best loop known needs for the terms alone.")
     if any(stage.estimated for stage in explanation.stages):
-        typer.echo("exp and scores depend on the sample: estimates, which have put the sum 16 % off.")
+        typer.echo(
+            "What depends on the sample is an estimate, as the model has noted none: up to 25 % off so far."
+        )
     typer.echo("")
     show.table(("", "layouts of the weights", "flash", "cycles"), explanation.layout_rows(), right=numbers)
 

@@ -55,7 +55,14 @@ def linear_of_sparse_rows() -> DeviceModel:
     return LinearInt8.from_integers(sparse(rng, 6, 320, 127, 0.02), np.arange(6), INT8, range(6))
 
 
+def ternary_protonn() -> DeviceModel:
+    rng = np.random.default_rng(0)
+    W = 37 * sparse(rng, 8, 200, 1, 0.2)
+    return ProtoNNInt8.from_integers(W, integers(rng, (9, 8)), integers(rng, (3, 9)), 8, 7, INT8, range(3))
+
+
 MODELS = {
+    "ternary protonn": ternary_protonn(),
     "protonn of four bits": protonn_of_four_bits(),
     "binary bonsai of four bits": bonsai(256, 2, 2, 7),
     "bonsai of eight bits": bonsai(150, 5, 1, 127),

@@ -3,7 +3,8 @@
  *
  * W is model_w (MODEL_W_DENSE8: row after row), model_w_pairs (MODEL_W_ROWS8: of each row the non-zero
  * values, each after the gap from the column before; model_w_counts says how many pairs a row has),
- * model_w_blocks (MODEL_W_BLOCKS8: the same in blocks of columns, projection_blocks.h) or model_w_code
+ * model_w_blocks (MODEL_W_BLOCKS8: the same in blocks of columns, projection_blocks.h), model_w_signs
+ * (MODEL_W_SIGNS8: columns alone, of weights of one magnitude, projection_signs.h) or model_w_code
  * (MODEL_W_CODE8: straight-line code for AVR, models/straightline.py). Included once, by the kernel. */
 #ifndef PROJECTION_H
 #define PROJECTION_H
@@ -163,6 +164,10 @@ static void projection_fold(uint16_t first, const int8_t *x, uint16_t count)
 #elif defined(MODEL_W_BLOCKS8)
 
 #include "projection_blocks.h"
+
+#elif defined(MODEL_W_SIGNS8)
+
+#include "projection_signs.h"
 
 #elif defined(MODEL_W_CODE8)
 
