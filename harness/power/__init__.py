@@ -1,7 +1,13 @@
 """Power meters as plug-ins, and from what they record the energy of a prediction.
 
-A meter is one module with a way to open it, found by name here or through the entry points of the group
-`kilobench.meters`; `check_meter` holds it to the contract in harness.power.base.
+A meter is one module with a function that opens it, found by name here or through an entry point of another
+package, which names that function:
+
+    [project.entry-points."kilobench.meters"]
+    otii = "my_package.otii:open_otii"
+
+It gets `Options` and returns a `Meter`; `check_meter` says whether that keeps the contract of
+`harness.power.base`.
 """
 
 from __future__ import annotations

@@ -131,10 +131,13 @@ class InaMeter(Closing):
             self._write(encode(kind, self._seq, payload))
             for _ in range(round(ANSWER / TICK)):
                 frames = self._read()
-                self._take(frames)
-                for frame in frames:
+                for number, frame in enumerate(frames):
                     if (frame.kind, frame.seq, len(frame.payload)) == (kind | wire.REPLY, self._seq, size):
+                        if kind is Kind.START:  # asked for twice, it has begun twice
+                            self._blocks.clear()
+                        self._take(frames[number:])
                         return frame.payload
+                    self._take([frame])
         raise MeterError(
             f"The {self.name} does not answer a {kind.name}.",
             "Is its firmware uploaded (pio run -e meter-uno -t upload in firmware/), and this its port?",

@@ -42,6 +42,8 @@ class EmulatedIna:
     lose: Callable[[int], bool] = lambda _: False
     """Whether the frame that begins with that sample never arrives."""
     damage: Callable[[int], bool] = lambda _: False
+    silent_starts: int = 0
+    """Starts that are obeyed, and whose answer is lost."""
     seed: int = 1
     asked: list[Kind] = field(default_factory=list)
 
@@ -69,6 +71,9 @@ class EmulatedIna:
         elif kind is Kind.START:
             self.setup = wire.START.unpack(frame.payload)
             self._began, self._sent = self.clock(), 0
+            if self.silent_starts:
+                self.silent_starts -= 1
+                return b""
             payload = wire.START_REPLY.pack(Status.OK if self.chip_present else Status.NO_CHIP)
         else:
             before = self._new() if self._began is not None else b""

@@ -59,6 +59,13 @@ def test_frames_that_are_lost_or_damaged_are_counted() -> None:
     assert np.diff(trace.time)[at - 1] == pytest.approx(9 * 1064e-6, rel=1e-3), "the hole stays in the time"
 
 
+def test_a_start_whose_answer_is_lost_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.power.ina.ANSWER", 0.1)
+    trace = recorded(EmulatedIna(silent_starts=1))
+    assert trace.dropped == 0
+    assert trace.time[0] == 0, "what came before the answer belongs to the start that was lost"
+
+
 def test_the_chip_is_set_as_asked() -> None:
     ina = EmulatedIna()
     recorded(ina, 0.05, ",range=40mV,conversion=276us,address=0x45")
