@@ -2,6 +2,12 @@
 
 The targets are the labels, mixed with what a large smooth model predicts for samples it was not fitted to. To
 the paper's squared loss comes a smooth form of P@1, the share of samples whose best-scored label is right.
+
+The defaults were settled on mediamill's training data alone, each fifth of it held out in turn (a run of
+samples: neighbouring rows are shots of one video), at the paper's 55 kB. Mean P@1: 85.6 % with the smooth P@1
+but bare labels, 85.8 % with mixed targets but the squared loss alone, 86.0 % with both, and then 86.15 and
+86.3 % in 40 and 80 epochs instead of 25. 80 prototypes with a dense Z, 36 dimensions, a decay of 1, or 0.7 of
+the large model in the targets had 0.15 to 0.3 % less; a decay of 0.25 had the same.
 """
 
 from __future__ import annotations
@@ -35,24 +41,24 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
     init : where W starts: "pca", or "labels": the directions that predict the labels best linearly.
     distill : weight of the large model's predictions in the targets; 0 uses the labels alone.
     top_weight : weight of the smooth P@1 beside the squared loss; 0 leaves the paper's loss.
-    epochs, batch_size, learning_rate, weight_decay : the schedule; None chooses by the data.
+    epochs, batch_size, learning_rate, weight_decay : the schedule.
     random_state : seed of everything random.
     """
 
     def __init__(
         self,
         projection_dim: int = 30,
-        n_prototypes: int = 200,
+        n_prototypes: int = 230,
         *,
-        z_density: float = 0.1,
+        z_density: float = 0.075,
         scale: str = "standard",
         init: str = "pca",
         distill: float = 0.5,
         top_weight: float = 2.0,
-        epochs: int = 25,
+        epochs: int = 80,
         batch_size: int = 256,
         learning_rate: float = 0.01,
-        weight_decay: float | None = None,
+        weight_decay: float = 0.5,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.projection_dim = projection_dim
@@ -123,7 +129,6 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
             W = label_directions(x[some], targets[some], self.projection_dim, rng)
         else:
             W = protonn_init.principal_directions(x[some], self.projection_dim, rng)
-        decay = protonn_train.usual_decay(x.shape[1]) if self.weight_decay is None else self.weight_decay
         learned = protonn_train.train(
             x,
             targets,
@@ -135,7 +140,7 @@ class ProtoNNMultilabel(BaseEstimator):  # type: ignore[misc]
                 epochs=epochs,
                 batch_size=self.batch_size,
                 learning_rate=self.learning_rate,
-                weight_decay=decay,
+                weight_decay=self.weight_decay,
                 quantize_from=protonn_train.NEVER,
             ),
             rng=rng,

@@ -76,7 +76,7 @@ def prototypes() -> Iterator[Figure]:
 
 def label_sets() -> Iterator[Figure]:
     shapes: tuple[tuple[str, float, dict[str, Any]], ...] = (
-        ("mediamill", 84.5, {"n_prototypes": 230, "z_density": 0.075, "weight_decay": 0.5}),
+        ("mediamill", 84.5, {}),
         (
             "delicious",
             67.5,
