@@ -79,7 +79,7 @@ def holder(place: Place) -> Owner | None:
     except OSError:
         return None
     try:
-        return None if _taken(handle) else _read(handle)
+        return None if take(handle) else owner(handle)
     finally:
         os.close(handle)
 
@@ -89,16 +89,14 @@ def _one(place: Place) -> Iterator[None]:
     handle = _open(_path(place))
     try:
         deadline = time.monotonic() + GLANCE
-        while not (ours := _taken(handle)) and time.monotonic() < deadline:
+        while not (ours := take(handle)) and time.monotonic() < deadline:
             time.sleep(GLANCE / 10)
         if not ours:
-            owner = _read(handle)
             raise PortError(
-                f"The board {place.title} is in use by {owner or 'another run'}.",
+                f"The board {place.title} is in use by {owner(handle) or 'another run'}.",
                 "Wait for the end of that run, or choose another board.",
             )
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps(asdict(Owner.me())).encode(), 0)
+        sign(handle)
         yield
         os.ftruncate(handle, 0)
     finally:
@@ -131,7 +129,7 @@ def _open(path: Path) -> int:
         ) from error
 
 
-def _taken(handle: int) -> bool:
+def take(handle: int) -> bool:
     """Whether the lock is ours now."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -142,7 +140,14 @@ def _taken(handle: int) -> bool:
     return True
 
 
-def _read(handle: int) -> Owner | None:
+def sign(handle: int) -> None:
+    """Write into a lock that is ours who that is."""
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, json.dumps(asdict(Owner.me())).encode(), 0)
+
+
+def owner(handle: int) -> Owner | None:
+    """Who has signed a lock."""
     try:
         return Owner(**json.loads(os.pread(handle, 4096, 0)))
     except (ValueError, TypeError):  # it is being written

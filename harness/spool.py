@@ -40,13 +40,22 @@ def writing(path: Path) -> Iterator[None]:
 
 def write_whole(path: Path, text: str) -> None:
     """Under its name there is the old file or the new one, never a part."""
+    _write_whole(path, text.encode())
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    # A process's own: what is left of a killed run may still be writing the same file.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     with writing(path):
-        temporary = path.with_name(f".{path.name}.new")
-        with temporary.open("w", encoding="utf8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        try:
+            with temporary.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 def whole_lines(data: bytes) -> bytes:
@@ -89,12 +98,14 @@ class LineFile:
     def append(self, lines: bytes) -> None:
         if not lines:
             return
+        written = 0
         try:
-            written = os.write(self._file, lines)
-            while written < len(lines):  # the disk is all but full, and the next call says so
+            while written < len(lines):  # again where the disk is all but full: the next call says so
                 written += os.write(self._file, lines[written:])
         except OSError:
             with writing(self.path):
+                # Other readers than this class need no half line; a full disk can always be given back.
+                os.ftruncate(self._file, os.fstat(self._file).st_size - written)
                 raise
 
     def truncate(self, size: int) -> None:
@@ -181,7 +192,9 @@ class Spool:
         """Make the folder, without events of an earlier process."""
         with writing(self.folder):
             self.folder.mkdir(exist_ok=True)
-            for path in self.folder.glob("*.events"):
+            for path in (*self.folder.glob("*.events"), *self.folder.glob(".*.new")):
+                path.unlink()
+            for path in self.folder.parent.glob(".*.new"):
                 path.unlink()
 
     def samples_path(self, job: Job) -> Path:
@@ -189,6 +202,10 @@ class Spool:
 
     def problems_path(self, job: Job) -> Path:
         return self.folder / f"{job.name}.problems"
+
+    def put_samples(self, job: Job, lines: bytes) -> None:
+        """What an earlier run has measured, whole or not at all."""
+        _write_whole(self.samples_path(job), lines)
 
     def result_path(self, job: Job) -> Path:
         return self.folder / f"{job.name}.json"

@@ -7,17 +7,18 @@ that differs between two runs of the same suite: no time of day, no duration. On
 from __future__ import annotations
 
 import csv
-import fcntl
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from harness import locks
 from harness.errors import RunFolderError
-from harness.jobs import KEY_COLUMNS, ROW_COLUMNS, Job, Result
+from harness.jobs import KEY_COLUMNS, ROW_COLUMNS, Job, Result, Status
 from harness.spool import LineFile, Spool, quoted, whole_lines, write_whole, writing
 
 SCHEMA = 2
@@ -37,17 +38,16 @@ class RunStore:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
         self._hold()
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(self._release)
             self.about = self._take_up(about) if resume and self._exists() else self._begin(about)
             self.spool.prepare()
             with writing(folder / "models"):
                 (folder / "models").mkdir(exist_ok=True)
-            self._rows = LineFile(folder / "rows.csv")
-            self._samples = LineFile(folder / "samples.csv")
-            self.rows: list[Mapping[str, str]] = self._clean_up()
-        except BaseException:
-            self._release()
-            raise
+            self._rows = on_failure.enter_context(LineFile(folder / "rows.csv"))
+            self._samples = on_failure.enter_context(LineFile(folder / "samples.csv"))
+            self.rows: list[Mapping[str, str]] = self._clean_up(retry=resume)
+            on_failure.pop_all()
 
     @property
     def pending(self) -> list[tuple[int, Job]]:
@@ -131,6 +131,12 @@ class RunStore:
                     f"its {key} is {before.get(key)!r}, not {wanted.get(key)!r}.",
                     "Choose another folder with --out, or give the same suite and board.",
                 )
+        if _simulated(before) != _simulated(wanted):
+            raise RunFolderError(
+                f"{self.folder} holds a run on {before.get('target')!r}, and this one is on "
+                f"{wanted.get('target')!r}.",
+                "Choose another folder with --out, or the same board.",
+            )
         before.setdefault("resumed", []).append(_now())
         before.pop("finished", None)
         self.about = before
@@ -150,25 +156,46 @@ class RunStore:
     def _write_about(self) -> None:
         write_whole(self.folder / "run.json", json.dumps(self.about, indent=2, ensure_ascii=False) + "\n")
 
-    def _clean_up(self) -> list[Mapping[str, str]]:
+    def _clean_up(self, *, retry: bool) -> list[Mapping[str, str]]:
         """The rows that are there. Samples of other jobs than theirs come again from the spool."""
-        rows = _table(self._rows, ROW_COLUMNS)
-        keys = [tuple(row[ROW_COLUMNS.index(column)] for column in KEY_COLUMNS) for row in rows]
+        rows = [dict(zip(ROW_COLUMNS, row, strict=True)) for row in _table(self._rows, ROW_COLUMNS)]
+        keys = [tuple(row[column] for column in KEY_COLUMNS) for row in rows]
         if keys != [job.key for job in self.jobs[: len(keys)]]:
             raise RunFolderError(
                 f"{self.folder / 'rows.csv'} has other rows than this suite.", "Choose another folder."
             )
-        samples = _table(self._samples, SAMPLE_COLUMNS)
-        done = set(keys)
-        keep = len(quoted(SAMPLE_COLUMNS)) + 1
-        for sample in samples:
-            if tuple(sample[: len(KEY_COLUMNS)]) not in done:
+        lines: dict[tuple[str, ...], bytes] = dict.fromkeys(keys, b"")
+        for sample in _table(self._samples, SAMPLE_COLUMNS):
+            key = tuple(sample[: len(KEY_COLUMNS)])
+            if key not in lines:
                 break
-            keep += len(quoted(sample).encode()) + 1
-        self._samples.truncate(keep)
+            lines[key] += quoted(sample).encode() + b"\n"
         for job in self.jobs[: len(keys)]:
             self.spool.forget(job)
-        return [dict(zip(ROW_COLUMNS, row, strict=True)) for row in rows]
+        good = len(rows)
+        if retry:
+            good = next((at for at, row in enumerate(rows) if row["status"] != Status.OK), good)
+            self._put_back(rows[good:], lines, good)
+            self._rows.truncate(_bytes(ROW_COLUMNS, *(row.values() for row in rows[:good])))
+        kept = sum(len(lines[key]) for key in keys[:good])
+        self._samples.truncate(_bytes(SAMPLE_COLUMNS) + kept)
+        return list(rows[:good])
+
+    def _put_back(
+        self, rows: Sequence[Mapping[str, str]], lines: Mapping[tuple[str, ...], bytes], first: int
+    ) -> None:
+        """To the spool, from the first row on that is to be tried again: tables grow in the suite's order.
+
+        All of it is there before a table is cut, so that a kill in between costs nothing. A job that was
+        given up in the middle goes on from its last sample; one whose measurements disagree begins anew.
+        """
+        for job, row in zip(self.jobs[first:], rows, strict=False):
+            about = self.about["jobs"].get(job.name, {})
+            if row["status"] == Status.OK:
+                self.spool.put_samples(job, lines[job.key])
+                self.spool.finish(job, Result(row, about))
+            elif not row["n_samples"] and not about.get("disagreed"):
+                self.spool.put_samples(job, lines[job.key])
 
     # One run at a time
 
@@ -176,13 +203,15 @@ class RunStore:
         path = self.folder / ".lock"
         with writing(path):
             self._lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        if not locks.take(self._lock):
+            owner = locks.owner(self._lock)
             os.close(self._lock)
             raise RunFolderError(
-                f"Another run is writing to {self.folder} now.", "Wait for its end, or choose another folder."
-            ) from error
+                f"Another run is writing to {self.folder} now: {owner or 'it has just begun'}.",
+                "Wait for its end, or choose another folder with --out.",
+            )
+        with writing(path):
+            locks.sign(self._lock)
 
     def _release(self) -> None:
         os.close(self._lock)
@@ -198,6 +227,17 @@ def _table(file: LineFile, columns: tuple[str, ...]) -> list[list[str]]:
     if lines[0] != list(columns):
         raise RunFolderError(f"{file.path} does not begin with {header}.", "Choose another folder.")
     return lines[1:]
+
+
+def _bytes(*lines: Iterable[str]) -> int:
+    """How long so many lines of a table are."""
+    return sum(len(quoted(line).encode()) + 1 for line in lines)
+
+
+def _simulated(about: Mapping[str, Any]) -> bool:
+    """A real board may come back on another port, or another of its kind may take its place."""
+    target = str(about.get("target", ""))
+    return "/" not in target and not target.upper().startswith("COM")
 
 
 def _describe(about: Mapping[str, Any]) -> str:
