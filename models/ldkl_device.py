@@ -19,17 +19,18 @@ In integers, exactly (x are the features as sent, int8; `/ 2^s` rounds to neares
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from models import encoding, nibbles
+from models import encoding, ldkl_costs, nibbles
 from models.arithmetic import INT8_REACH, INT32_MAX, integer_product, ordered_product, round_shift, sum_bytes
 from models.bonsai_device import INT16_MAX, MAX_SHIFT, UNIT, shifted
 from models.bonsai_net import TreeShape
+from models.costs import Stage
 from models.device import CONSTANT_BYTES, Array, DeviceModel, InputScale
 from models.errors import InputError
 
@@ -142,7 +143,30 @@ class LdklInt8(_Ldkl):
             raise InputError(f"A tree of depth {self.tree.depth} has scores up to {score}, beyond 32 bits.")
 
     def c_sizes(self) -> Mapping[str, int]:
-        return {**super().c_sizes(), "w_sum_bytes": self._sum_bytes()}
+        places = {"gates_at": self._row_at(self.tree.rows), "branches_at": self._row_at(2 * self.tree.rows)}
+        return {**super().c_sizes(), "w_sum_bytes": self._sum_bytes(), **places}
+
+    def variants(self, *, streaming: bool) -> list[Self]:
+        relaid = nibbles.relaid("w", self.arrays, self.R, streaming=streaming)
+        return [replace(self, arrays=arrays) for arrays in relaid]
+
+    def stages(self, *, streaming: bool, encoded: Array | None = None) -> list[Stage]:
+        return ldkl_costs.stages(self, streaming=streaming, encoded=encoded)
+
+    def typical(self, encoded: Array) -> Mapping[str, Any]:
+        return {ldkl_costs.TYPICAL: ldkl_costs.visits(self, encoded).tolist()}
+
+    def rows(self, encoded: Array) -> npt.NDArray[np.int64]:
+        """r of encoded samples (n, rows)."""
+        sums = integer_product(encoded, self.R)
+        return np.asarray(round_shift(sums, int(self.constants["v_shift"])) + self.arrays["b"])
+
+    def _row_at(self, row: int) -> int:
+        """The byte at which a sparse row begins; dense ones are found by their number."""
+        counts = self.arrays.get("w_counts")
+        if counts is None:
+            return 0
+        return int(counts[:row].sum(dtype=np.int64)) * (2 if "w_pairs" in self.arrays else 1)
 
     def _sum_bytes(self) -> int:
         half = 1 << (int(self.constants["v_shift"]) - 1)
@@ -150,8 +174,7 @@ class LdklInt8(_Ldkl):
         return sum_bytes("The sum of row", self.R, scale * INT8_REACH, scale * half)
 
     def scores(self, encoded: Array) -> Array:
-        r = round_shift(integer_product(encoded, self.R), int(self.constants["v_shift"])) + self.arrays["b"]
-        rows = self.tree.rows
+        r, rows = self.rows(encoded), self.tree.rows
         predicted = shifted(r[:, :rows], int(self.constants["w_shift"]))
         gates = np.clip(r[:, rows : 2 * rows], -UNIT, UNIT)
         return self._walk(predicted, gates, r[:, 2 * rows :]).astype(np.int32)
