@@ -61,6 +61,10 @@ def train(
     """Parameters for the clipped tanh of the device, σ being part of V."""
     if options.projection not in ("learnt", "sparse-pca"):
         raise InputError(f"There is no projection {options.projection!r}.", "Choose learnt or sparse-pca.")
+    mean = X.mean(axis=0, dtype=np.float64)
+    unit = 1.0 / max(float(np.sqrt(np.mean(np.var(X, axis=0)))), 1e-6)
+    # Plain gradients go slowly where all features have a mean in common, or are smaller than the constant.
+    X = (X - mean) * unit
     descent = Descent(shape, random_params(shape, dimensions, X, rng, np.float64), X, labels, options)
     learnt: tuple[str, ...] = PROJECTION + TREE
     if options.projection == "sparse-pca":
@@ -83,9 +87,11 @@ def train(
             descent.step(learnt, total, fixed=True)
     except KeyboardInterrupt:
         descent.threshold(afford)
-    params = {name: value.astype(np.float32) for name, value in descent.params.items()}
-    params["V"] *= np.float32(options.sigma)
-    return params
+    found = dict(descent.params)
+    found["Z"] = found["Z"] * unit
+    found["b"] = found["b"] - found["Z"] @ mean
+    found["V"] = found["V"] * options.sigma
+    return {name: value.astype(np.float32) for name, value in found.items()}
 
 
 class Descent:
@@ -101,7 +107,7 @@ class Descent:
     ) -> None:
         self.shape = shape
         self.params = params
-        self.X = X.astype(np.float64)
+        self.X = X
         self.labels = labels
         self.options = options
         self.done = 0
