@@ -36,6 +36,23 @@ PAPER_SHAPES: tuple[PaperShapes, ...] = (
     ("usps-10", 94.0, 64, ((10, 690), (15, 490), (20, 370))),
 )
 """For Algorithm 1: data, what is wanted, the papers' kB, and (dimensions, prototypes) to choose from."""
+LABEL_SETS: tuple[tuple[str, float, dict[str, Any]], ...] = (
+    ("mediamill", 84.5, {}),
+    (
+        "delicious",
+        67.5,
+        {
+            "n_prototypes": 300,
+            "scale": "unit",
+            "init": "labels",
+            "weight_decay": 10.0,
+            "epochs": 15,
+            "top_weight": 0.0,
+        },
+    ),
+)
+"""Data, the P@1 that is wanted, and what is not as usual. For delicious that was settled on two fifths held out
+of its training data: a decay of 3 and 30 has 0.1 and 0.6 % less than 10, the smooth P@1 0.4 % less than none."""
 TRIAL_ROUNDS = 30
 """Rounds of Algorithm 1 that tell one shape from another."""
 
@@ -75,15 +92,8 @@ def prototypes() -> Iterator[Figure]:
 
 
 def label_sets() -> Iterator[Figure]:
-    shapes: tuple[tuple[str, float, dict[str, Any]], ...] = (
-        ("mediamill", 84.5, {}),
-        (
-            "delicious",
-            67.5,
-            {"n_prototypes": 300, "scale": "unit", "init": "labels", "weight_decay": 10.0, "epochs": 15},
-        ),
-    )
-    for dataset, wanted, shape in shapes:
+    """ProtoNN where a sample has any number of labels."""
+    for dataset, wanted, shape in LABEL_SETS:
         results = [_precision(dataset, seed, shape) for seed in SEEDS]
         found = [result["P@1"] for result in results]
         size = max(result["paper_bytes"] for result in results) / 1024
