@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -149,6 +150,11 @@ class FaultyPort(SerialBase):
     def now(self) -> float:
         clock = getattr(self._inner, "now", time.monotonic)
         return float(clock())
+
+    @property
+    def counted(self) -> Callable[[int], int] | None:
+        """What a simulator counts that nothing on the line can damage, where the port behind has it."""
+        return getattr(self._inner, "counted", None)
 
     @property
     def inner(self) -> SerialBase:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 
@@ -16,6 +17,8 @@ from harness.selftest import Check
 from harness.targets import qemutest
 from harness.targets.base import Window
 from harness.targets.qemu import QemuTarget
+from harness.targets.qemumachine import EMULATORS
+from harness.toolchain import TOOLCHAINS
 from models.device import Array, InputScale
 from models.linear_device import LinearInt8
 
@@ -29,6 +32,14 @@ def simulated() -> list[Board]:
     """The boards of boards/ that QEMU simulates."""
     known = [boards.load(name) for name in boards.names()]
     return [board for board in known if board.simulator.kind == "qemu"]
+
+
+def lacks(board: Board) -> list[str]:
+    """The programs that this machine lacks to build for the board and simulate it with QEMU."""
+    if board.simulator.kind != "qemu":
+        return []
+    programs = (TOOLCHAINS[board.family].program, EMULATORS[board.family].program)
+    return [program for program in programs if shutil.which(program) is None]
 
 
 def checks(board: Board) -> Iterator[Check]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -19,7 +18,6 @@ from _pytest.mark import ParameterSet
 from harness import boards, qemuproof, toolchain
 from harness.boards import Board
 from harness.build import build
-from harness.targets.qemumachine import EMULATORS
 from models.device import DeviceModel
 from models.export import c_files
 from tests.models.device_models import make
@@ -29,10 +27,7 @@ BOARDS = tuple(board.name for board in qemuproof.simulated())
 
 
 def missing(name: str) -> str:
-    """What this machine lacks to build for the board and simulate it."""
-    family = boards.load(name).family
-    programs = (toolchain.TOOLCHAINS[family].program, EMULATORS[family].program)
-    return ", ".join(program for program in programs if shutil.which(program) is None)
+    return ", ".join(qemuproof.lacks(boards.load(name)))
 
 
 def parameters(names: tuple[str, ...] = BOARDS) -> list[ParameterSet]:

@@ -17,7 +17,10 @@ from serial.serialutil import SerialException
 
 from harness import boards, doctor, qemuproof
 from harness.errors import SetupError, SimulatorError
+from harness.faulty import Faults, FaultyPort
 from harness.link.client import Link
+from harness.link.frames import Decoder, encode
+from harness.link.messages import Kind
 from harness.targets import qemutest
 from harness.targets.base import INSTRUCTIONS, MODELLED, Window
 from harness.targets.checks import check_target
@@ -101,9 +104,16 @@ def test_nothing_is_lost_that_is_said_too_early(name: str) -> None:
     """Bytes that come while the receiver is still off wait on the line."""
     for _ in range(5):
         with QemuTarget(boards.load(name), example(name)) as target:
-            link = Link(target.open())
-            assert link.hello().board == name
-            assert link.resent == 0
+            port = target.open()
+            port.write(encode(Kind.HELLO, 0, b""))
+            port.timeout = 20.0
+            decoder = Decoder()
+            heard: list[int] = []
+            while len(heard) < 2:
+                data = port.read(1)
+                assert data, f"silence after {heard}"
+                heard += [frame.kind for frame in decoder.feed(data)]
+            assert heard == [Kind.READY, Kind.HELLO | 0x80]
 
 
 @pytest.mark.parametrize("name", ONE)
@@ -125,6 +135,18 @@ def test_reset_in_a_window_and_a_port_opened_again(name: str) -> None:
         assert again.wait_ready(5.0), "opening the port starts the firmware anew"
         target.reset()
         assert again.wait_ready(5.0)
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_a_faulty_line_changes_no_count(name: str) -> None:
+    with running(name) as (target, link):
+        clean = link.predict(VECTOR)
+        line = FaultyPort()
+        line.attach(target.open(), Faults.parse("flip=0.003&drop=0.002&seed=3"), 0)
+        hit = Link(line)
+        hit.hello()
+        assert [hit.predict(VECTOR) for _ in range(20)] == [clean] * 20
+        assert hit.resent > 0
 
 
 @pytest.mark.parametrize("name", ONE)
