@@ -51,8 +51,8 @@ LABEL_SETS: tuple[tuple[str, float, dict[str, Any]], ...] = (
         },
     ),
 )
-"""Data, the P@1 that is wanted, and what is not as usual. For delicious that was settled on two fifths held out
-of its training data: a decay of 3 and 30 has 0.1 and 0.6 % less than 10, the smooth P@1 0.4 % less than none."""
+"""Data, the P@1 that is wanted, and what is not as usual. For delicious that was settled on two fifths of its
+training data, held out in turn: a decay of 3 or 30 has 0.1 or 0.6 % less, the smooth P@1 0.4 % less."""
 TRIAL_ROUNDS = 30
 """Rounds of Algorithm 1 that tell one shape from another."""
 
