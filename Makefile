@@ -1,7 +1,8 @@
 # make bench   set up, train, build, measure the suite `quick` on a simulated Uno; a table and a report
 # make test    set up, run all tests
 # make check   ruff, ruff format and mypy --strict
-# make measure the figures the README quotes, measured on this machine; FIGURES=loop for the quick ones alone
+# make measure the figures the README quotes, measured on this machine; FIGURES=loop for the quick ones,
+#              FIGURES=learners.budgets for one source; what was stopped goes on where it was
 # make reference  take the firmware's cycles and bytes of today as what later changes are held against
 PYTHON ?= python3
 BIN := .venv/bin
