@@ -8,7 +8,7 @@ _Static_assert(F_CPU % (8 * HAL_BAUD) == 0, "the baud rate must divide the clock
 
 frame_rx_t serial_rx;
 
-/* 256 bytes, so that the places run round by themselves: three frames of samples. */
+/* 256 bytes, so that the places run round by themselves: eight frames of samples. */
 static struct {
     uint8_t bytes[256];
     volatile uint8_t in, out;

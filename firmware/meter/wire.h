@@ -7,7 +7,7 @@
 enum {
     WIRE_VERSION = 1,
     WIRE_REPLY = 0x80,
-    WIRE_MOST_SAMPLES = 8, /* in a frame */
+    WIRE_MOST_SAMPLES = 2, /* in a frame: a longer one takes so long to make that a conversion is missed */
     WIRE_NOTHING = 0xff,   /* in place of a register */
 };
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 VERSION = 1
 BAUD = 1_000_000
 REPLY = 0x80
-MOST_SAMPLES = 8
+MOST_SAMPLES = 2
 """In a frame."""
 
 

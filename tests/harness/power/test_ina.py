@@ -52,11 +52,11 @@ def test_current_voltage_and_trigger_come_through() -> None:
 def test_frames_that_are_lost_or_damaged_are_counted() -> None:
     ina = EmulatedIna(lose=lambda first: first in (16, 48), damage=lambda first: first == 80)
     trace = recorded(ina)
-    assert trace.dropped == 24
+    assert trace.dropped == 6
     assert trace.lost is not None
     at = np.flatnonzero(trace.lost)
-    assert trace.lost[at].tolist() == [8, 8, 8]
-    assert np.diff(trace.time)[at - 1] == pytest.approx(9 * 1064e-6, rel=1e-3), "the hole stays in the time"
+    assert trace.lost[at].tolist() == [2, 2, 2]
+    assert np.diff(trace.time)[at - 1] == pytest.approx(3 * 1064e-6, rel=1e-3), "the hole stays in the time"
 
 
 def test_a_start_whose_answer_is_lost_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,8 +68,8 @@ def test_a_start_whose_answer_is_lost_begins_anew(monkeypatch: pytest.MonkeyPatc
 
 def test_the_chip_is_set_as_asked() -> None:
     ina = EmulatedIna()
-    recorded(ina, 0.05, ",range=40mV,conversion=276us,address=0x45")
-    assert ina.setup == (0x45, 0 << 11 | 2 << 7 | 2 << 3 | 7, 2, 2, 3)
+    recorded(ina, 0.05, ",range=40mV,conversion=1060us,address=0x45")
+    assert ina.setup == (0x45, 0 << 11 | 9 << 7 | 9 << 3 | 7, 2, 2, 3)
     ina = EmulatedIna(kind="ina226", seconds=1176e-6)
     recorded(ina, 0.05)
     assert ina.setup == (0x40, 0x4000 | 3 << 6 | 3 << 3 | 7, 6, 8, 0xFF)
@@ -145,6 +145,11 @@ def test_conversions_that_nobody_read_are_lost_too() -> None:
     assert trace.dropped == 2
     assert trace.current == pytest.approx(np.full(8, 2.3e-3))
     assert trace.voltage == pytest.approx(np.full(8, 0x9C42 // 8 * 4e-3))
+
+
+def test_a_meter_that_reads_every_second_conversion_only_has_lost_the_others() -> None:
+    trace = trace_of([Block(0, 0, [(4256, 0, 23, 0x9C42)] * 8)], 8, TICKS, SETUP)
+    assert trace.dropped == 8
 
 
 def test_the_tick_counter_begins_anew() -> None:
