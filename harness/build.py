@@ -89,7 +89,8 @@ def vector_bytes(model: DeviceModel) -> int:
 
 def vector_budget(board: Board) -> int:
     """The largest vector a board keeps in RAM, as its description for PlatformIO says."""
-    return int(toolchain.manifest(board.environment)["build"]["vector_bytes"])
+    known = int(toolchain.manifest(board.environment)["build"]["vector_bytes"])
+    return known if board.name == board.environment else min(known, board.ram_bytes // 2)
 
 
 def _build(model: DeviceModel, board: Board, streaming: bool) -> Firmware:
@@ -171,6 +172,7 @@ def _check_size(model: DeviceModel, firmware: Firmware) -> None:
 def _key(sources: dict[str, str], board: Board, compiler: str, streaming: bool) -> str:
     """A name for everything that decides the image."""
     about = [board.environment, compiler, toolchain.platformio_version(), str(streaming)]
+    about += toolchain.own_facts(board).values()
     digest = hashlib.sha256(json.dumps([about, sources], sort_keys=True).encode())
     for path, content in _project_files():
         digest.update(f"{path} {len(content)}\n".encode() + content)
@@ -204,6 +206,7 @@ def _make(sources: dict[str, str], board: Board, streaming: bool, folder: Path) 
         for name, text in sources.items():
             (model / name).write_text(text, encoding="utf8")
         extra = {"KILOBENCH_MODEL": str(model), "KILOBENCH_STREAMING": "1" if streaming else "0"}
+        extra |= toolchain.own_facts(board)
         done = toolchain.platformio(
             "--environment", board.environment, "--silent", workspace=workspace, extra=extra
         )

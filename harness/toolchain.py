@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import paths
+from harness.boards import Board
 from harness.errors import BuildError, SetupError
 
 TIMEOUT_S = 300
@@ -134,6 +135,25 @@ def manifest(environment: str) -> dict[str, Any]:
     path = project() / "platform" / "boards" / f"{environment}.json"
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
     return found
+
+
+def own_facts(board: Board) -> dict[str, str]:
+    """What PlatformIO is told of a board of the user's own, built like the one of its environment."""
+    if board.name == board.environment:
+        return {}
+    ours = manifest(board.environment)["build"]
+    facts = {
+        "build.board": board.name,
+        "build.mcu": board.mcu,
+        "build.f_cpu": f"{board.clock_hz}UL",
+        "build.baud": f"{board.baud}UL",
+        "build.vector_bytes": str(min(int(ours["vector_bytes"]), board.ram_bytes // 2)),
+        "upload.maximum_size": board.flash_bytes,
+        "upload.maximum_ram_size": board.ram_bytes,
+    }
+    if board.family == "avr":
+        facts |= {"build.uart": board.simulator.uart, "build.trigger": board.simulator.trigger}
+    return {"KILOBENCH_BOARD": json.dumps(facts)}
 
 
 def _core() -> Path:

@@ -70,7 +70,7 @@ def _write(firmware: Firmware, port: str) -> None:
                 *("--environment", board.environment, "--target", "nobuild", "--target", "upload"),
                 *("--upload-port", port),
                 workspace=Path(folder),
-                extra={"KILOBENCH_IMAGE": str(firmware.hex)},
+                extra={"KILOBENCH_IMAGE": str(firmware.hex)} | toolchain.own_facts(board),
                 timeout=TIMEOUT_S,
             )
         except BuildError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -17,6 +18,10 @@ PACKAGES = {
     "arm": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
     "riscv": "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
 }
+# A board file of the user's own names one of ours that it is built like, and these facts that differ.
+for fact, value in json.loads(os.environ.get("KILOBENCH_BOARD") or "{}").items():
+    board.update(fact, value)
+env.Replace(BOARD_MCU=board.get("build.mcu"))
 toolchain = board.get("build.toolchain", "avr")
 TOOL = PREFIXES[toolchain]
 
@@ -38,7 +43,7 @@ trigger = board.get("build.trigger")
 port, bit = trigger.rstrip("0123456789"), trigger.lstrip("ABCDEFGHIJKL")
 defines = [
     ("F_CPU", board.get("build.f_cpu")),
-    ("HAL_BOARD", env.StringifyMacro(env.subst("$PIOENV"))),
+    ("HAL_BOARD", env.StringifyMacro(board.get("build.board", env.subst("$PIOENV")))),
     ("HAL_BAUD", board.get("build.baud")),
     ("HAL_UART", board.get("build.uart")),
     ("HAL_TRIGGER_BIT", bit),
