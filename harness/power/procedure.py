@@ -113,7 +113,7 @@ def measure(link: Repeater, target: Target, meter: Meter, subject: Subject) -> E
             link.predict(subject.vector)  # what is to be repeated was forgotten
             continue
         spans = _locate(trace, told, starts, subject.board)
-        found = windows.energies(trace, spans)
+        found = windows.energies(trace, spans, idles[0][0] if idles else None)
         rounds.append(Round(trace, tuple(spans)))
         idles.append((found.idle_before, found.idle_after))
         good = [

@@ -132,8 +132,10 @@ def matching(
     return found
 
 
-def energies(trace: Trace, spans: Sequence[Span]) -> Energies:
+def energies(trace: Trace, spans: Sequence[Span], idle_before: float | None = None) -> Energies:
     """What each window used.
+
+    idle_before: the idle power of an earlier trace, where this one continues a measurement; else its own.
 
     The idle power is a straight line through all idle stretches, before, between and after the windows:
     what it rises or falls is the drift of meter and board. Net energy is what was used above that line.
@@ -155,7 +157,7 @@ def energies(trace: Trace, spans: Sequence[Span]) -> Energies:
         wide = Span(span.start - margin, span.end + margin)
         idle = height + slope * ((wide.start + wide.end) / 2 - begin)
         net = integral.energy(wide) - idle * wide.seconds
-        gross = net + height * span.seconds
+        gross = net + (height if idle_before is None else idle_before) * span.seconds
         windows.append(WindowEnergy(span, float(gross), float(net), integral.dropped(wide)))
     return Energies(tuple(windows), float(height), float(height + slope * (trace.end - begin)))
 

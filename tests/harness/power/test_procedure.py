@@ -134,6 +134,16 @@ def test_windows_with_lost_samples_are_measured_again_and_only_those() -> None:
     assert energy.gross == pytest.approx(EXACT, rel=1e-6)
 
 
+def test_drift_from_one_recording_to_the_next_is_not_in_the_energy() -> None:
+    desk = Desk(
+        lambda number: Instrument(settle=0.002, offset=0.5e-3 * number, lost=() if number else (800, 801))
+    )
+    energy = run(desk)
+    assert len(energy.rounds) == 2
+    assert energy.gross_interval.high == pytest.approx(EXACT, rel=1e-6)
+    assert energy.idle_after_mA == pytest.approx(1e3 * IDLE + 0.5)
+
+
 def test_a_meter_that_always_loses_samples_is_given_up() -> None:
     desk = Desk(lambda _: Instrument(settle=0.002, lost=tuple(range(10, 5000, 100))))
     with pytest.raises(
