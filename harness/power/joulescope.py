@@ -165,11 +165,13 @@ def open_joulescope(options: Options) -> JoulescopeMeter:
 
 
 def _choose(paths: list[str], serial_number: str) -> str:
-    known = ", ".join(path.removeprefix("u/") for path in paths) or "none"
     fitting = [path for path in paths if path.endswith(serial_number)]
     if len(fitting) == 1:
         return fitting[0]
-    what = f"named {serial_number!r}" if serial_number else "to be chosen without its serial number"
+    if not paths:
+        raise MeterError("No Joulescope is connected.", "Is it plugged in, and may you use it (udev rules)?")
+    known = ", ".join(path.removeprefix("u/") for path in paths)
+    which = f"{len(fitting)} of them are named {serial_number!r}" if serial_number else "one has to be chosen"
     raise MeterError(
-        f"There are {len(fitting)} Joulescopes {what}.", f"Connected: {known}. Write joulescope:SERIAL."
+        f"These Joulescopes are connected: {known}; {which}.", "Write joulescope:SERIAL with one of them."
     )

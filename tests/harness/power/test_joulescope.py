@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import threading
 import time
@@ -167,12 +168,23 @@ def test_bits_that_fill_a_byte_up_are_not_samples(driver: type[Driver]) -> None:
 
 def test_which_of_two(driver: type[Driver]) -> None:
     driver.paths = ["u/js220/001234", "u/js110/000077"]
-    with pytest.raises(MeterError, match="2 Joulescopes"):
+    with pytest.raises(MeterError, match="js220/001234, js110/000077; one has to be chosen"):
         open_meter("joulescope")
     with open_meter("joulescope:000077") as meter:
         assert meter.name == "Joulescope js110/000077"
-    with pytest.raises(MeterError, match="0 Joulescopes named '9'"):
+    with pytest.raises(MeterError, match="0 of them are named '9'"):
         open_meter("joulescope:9")
+    driver.paths = []
+    with pytest.raises(MeterError, match="No Joulescope is connected"):
+        open_meter("joulescope")
+
+
+def test_the_makers_driver_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "pyjoulescope_driver")
+    if importlib.util.find_spec("pyjoulescope_driver") is None:
+        pytest.skip("needs pyjoulescope_driver: pip install 'kilobench[joulescope]'")
+    with pytest.raises(MeterError, match="named 'nobody'|No Joulescope is connected"):
+        open_meter("joulescope:nobody")
 
 
 def test_an_instrument_that_sends_nothing(driver: type[Driver], monkeypatch: pytest.MonkeyPatch) -> None:
