@@ -183,7 +183,7 @@ def test_the_makers_driver_where_it_is_installed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delitem(sys.modules, "pyjoulescope_driver")
     if importlib.util.find_spec("pyjoulescope_driver") is None:
         pytest.skip("needs pyjoulescope_driver: pip install 'kilobench[joulescope]'")
-    with pytest.raises(MeterError, match="named 'nobody'|No Joulescope is connected"):
+    with pytest.raises(MeterError, match=r"named 'nobody'|No Joulescope is connected"):
         open_meter("joulescope:nobody")
 
 
