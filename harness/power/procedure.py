@@ -101,43 +101,79 @@ def measure(link: Repeater, target: Target, meter: Meter, subject: Subject) -> E
         meter.watch(target)
     one = link.predict(subject.vector).cycles
     repeats = choose_repeats(one / subject.board.clock_hz, meter.rate)
-    taken: list[tuple[WindowEnergy, int]] = []
-    rounds: list[Round] = []
-    idles: list[tuple[float, float]] = []
-    rejected = restarts = 0
+    takings = _Takings()
     for _ in range(1 + ROUNDS):
         try:
-            trace, told, starts = _record(link, meter, subject, repeats, WINDOWS - len(taken))
+            record = _record(link, meter, repeats, WINDOWS - len(takings.good))
         except Restarted:
-            restarts += 1
+            takings.restarts += 1
             link.predict(subject.vector)  # what is to be repeated was forgotten
             continue
-        spans = _locate(trace, told, starts, subject.board)
-        found = windows.energies(trace, spans, idles[0][0] if idles else None)
-        rounds.append(Round(trace, tuple(spans)))
-        idles.append((found.idle_before, found.idle_after))
-        good = [
-            (window, cycles) for window, cycles in zip(found.windows, told, strict=True) if window.complete
-        ]
-        rejected += len(told) - len(good)
-        taken += good
-        if len(taken) >= WINDOWS:
-            break
-    else:
-        if restarts:
-            raise MeterError(
-                f"The board was restarted {restarts} times while its current was measured.",
+        takings.add(record, subject.board)
+        if len(takings.good) >= WINDOWS:
+            return _energy(takings, meter, subject, repeats)
+    raise takings.failure()
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one recording gives."""
+
+    trace: Trace
+    told: list[int]
+    """Cycles of the windows in it, as the device counted them."""
+    starts: list[float]
+    """When each was asked for, on the port's clock."""
+
+
+@dataclass
+class _Takings:
+    """What the recordings of a measurement have given so far."""
+
+    good: list[tuple[WindowEnergy, int]] = field(default_factory=list)
+    """Whole windows with their cycles."""
+    rounds: list[Round] = field(default_factory=list)
+    idles: list[tuple[float, float]] = field(default_factory=list)
+    """Watts at begin and end of each recording."""
+    rejected: int = 0
+    restarts: int = 0
+
+    def add(self, record: Record, board: Board) -> None:
+        spans = _locate(record, board)
+        if spans is None:
+            self.rounds.append(Round(record.trace, ()))
+            self.rejected += len(record.told)
+            return
+        found = windows.energies(record.trace, spans, self.idles[0][0] if self.idles else None)
+        whole = [pair for pair in zip(found.windows, record.told, strict=True) if pair[0].complete]
+        self.rounds.append(Round(record.trace, tuple(spans)))
+        self.idles.append((found.idle_before, found.idle_after))
+        self.rejected += len(record.told) - len(whole)
+        self.good += whole
+
+    def failure(self) -> MeterError:
+        if self.restarts:
+            return MeterError(
+                f"The board was restarted {self.restarts} times while its current was measured.",
                 "Is its supply strong enough with the meter in between? The drop of voltage may cause this.",
             )
-        raise MeterError(
-            f"{rejected} windows lack more than {windows.MOST_DROPPED:.1%} of their samples, and only "
-            f"{len(taken)} of {WINDOWS} are whole.",
+        return MeterError(
+            f"{self.rejected} windows lack more than {windows.MOST_DROPPED:.1%} of their samples, and only "
+            f"{len(self.good)} of {WINDOWS} are whole.",
             "Use a shorter or better cable to the meter, a slower conversion, or a less busy computer.",
         )
-    scale = [1e6 * subject.cycles / cycles for _, cycles in taken]
-    gross = summary([window.gross * factor for (window, _), factor in zip(taken, scale, strict=True)])
-    net = summary([window.net * factor for (window, _), factor in zip(taken, scale, strict=True)])
-    volts = rounds[0].trace.volts
+
+
+def _energy(takings: _Takings, meter: Meter, subject: Subject, repeats: int) -> Energy:
+    """Of one prediction: a window's, by the share of its cycles that a prediction takes.
+
+    So the loop around the repeated predictions is not counted, nor does it matter whose clock is right.
+    """
+    shares = [(window, 1e6 * subject.cycles / cycles) for window, cycles in takings.good]
+    gross = summary([window.gross * share for window, share in shares])
+    net = summary([window.net * share for window, share in shares])
+    first = takings.rounds[0].trace
+    ratios = [window.span.seconds * subject.board.clock_hz / cycles for window, cycles in takings.good]
     return Energy(
         gross=gross.median,
         gross_interval=gross.interval,
@@ -145,18 +181,16 @@ def measure(link: Repeater, target: Target, meter: Meter, subject: Subject) -> E
         net_interval=net.interval,
         kind=meter.kind,
         meter=meter.name,
-        volts=volts,
-        volts_stated=rounds[0].trace.volts_stated,
-        idle_before_mA=1e3 * idles[0][0] / volts,
-        idle_after_mA=1e3 * idles[-1][1] / volts,
-        windows=len(taken),
+        volts=first.volts,
+        volts_stated=first.volts_stated,
+        idle_before_mA=1e3 * takings.idles[0][0] / first.volts,
+        idle_after_mA=1e3 * takings.idles[-1][1] / first.volts,
+        windows=len(takings.good),
         repeats=repeats,
-        rejected=rejected,
-        dropped=sum(taking.trace.dropped for taking in rounds),
-        clock_ratio=median(
-            [window.span.seconds * subject.board.clock_hz / cycles for window, cycles in taken]
-        ),
-        rounds=tuple(rounds),
+        rejected=takings.rejected,
+        dropped=sum(taken.trace.dropped for taken in takings.rounds),
+        clock_ratio=median(ratios),
+        rounds=tuple(takings.rounds),
     )
 
 
@@ -173,10 +207,7 @@ def choose_repeats(seconds: float, rate: float) -> int:
     return repeats
 
 
-def _record(
-    link: Repeater, meter: Meter, subject: Subject, repeats: int, count: int
-) -> tuple[Trace, list[int], list[float]]:
-    """A trace, the cycles of the windows in it, and when each was begun, on the port's clock."""
+def _record(link: Repeater, meter: Meter, repeats: int, count: int) -> Record:
     told: list[int] = []
     starts: list[float] = []
     follows = meter if isinstance(meter, FollowsTarget) else None
@@ -195,7 +226,7 @@ def _record(
         with contextlib.suppress(KilobenchError):
             meter.stop()
         raise
-    return meter.stop(), told, starts
+    return Record(meter.stop(), told, starts)
 
 
 def _rest(link: Repeater, seconds: float) -> None:
@@ -204,21 +235,21 @@ def _rest(link: Repeater, seconds: float) -> None:
         raise Restarted
 
 
-def _locate(trace: Trace, told: list[int], starts: list[float], board: Board) -> list[Span]:
-    """The windows on the meter's clock."""
-    seconds = [cycles / board.clock_hz for cycles in told]
+def _locate(record: Record, board: Board) -> list[Span] | None:
+    """The windows on the meter's clock; None if samples that were lost may have hidden one."""
+    trace = record.trace
+    seconds = [cycles / board.clock_hz for cycles in record.told]
     if trace.trigger is None:
-        return align.find(
-            trace, [Span(start, start + length) for start, length in zip(starts, seconds, strict=True)]
-        )
+        pairs = zip(record.starts, seconds, strict=True)
+        return align.find(trace, [Span(start, start + length) for start, length in pairs])
     seen = windows.triggered(trace)
     slack = [CLOCK_TOLERANCE * length + 2 / trace.rate for length in seconds]
     found = windows.matching(seen, seconds, slack)
-    if found is None:
+    if found is None and not trace.dropped:
         lengths = ", ".join(f"{1e3 * span.seconds:.1f}" for span in seen[:8]) or "none"
         raise MeterError(
-            f"The meter's trigger shows other windows than the {len(told)} of {1e3 * seconds[0]:.1f} ms that "
-            f"were made; their milliseconds: {lengths}.",
+            f"The meter's trigger shows other windows than the {len(seconds)} of {1e3 * seconds[0]:.1f} ms "
+            f"that were made; their milliseconds: {lengths}.",
             f"Connect {board.trigger_pin} of the board to the meter's trigger input, and the grounds.",
         )
     return found

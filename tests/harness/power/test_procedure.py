@@ -134,6 +134,14 @@ def test_windows_with_lost_samples_are_measured_again_and_only_those() -> None:
     assert energy.gross == pytest.approx(EXACT, rel=1e-6)
 
 
+def test_a_hole_that_hides_an_edge_is_no_wrong_wiring() -> None:
+    desk = Desk(lambda number: Instrument(settle=0.002, lost=() if number else tuple(range(480, 560))))
+    energy = run(desk)
+    assert (energy.windows, energy.rejected, energy.dropped) == (6, 6, 80)
+    assert [len(taken.spans) for taken in energy.rounds] == [0, 6]
+    assert energy.gross == pytest.approx(EXACT, rel=1e-6)
+
+
 def test_drift_from_one_recording_to_the_next_is_not_in_the_energy() -> None:
     desk = Desk(
         lambda number: Instrument(settle=0.002, offset=0.5e-3 * number, lost=() if number else (800, 801))
