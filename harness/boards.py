@@ -60,8 +60,8 @@ class Board:
     ram_bytes: int
     baud: int
     environment: str
-    """The environment of firmware/platformio.ini. A board of the user's own names that of a board of ours with
-    the same kind of chip; where the two differ, its own file counts."""
+    """The environment of firmware/platformio.ini. A board of the user's own names that of a board of ours
+    with the same kind of chip; where the two differ, its own file counts."""
     trigger_pin: str
     """What is printed on the board beside the trigger pin."""
     usb: tuple[str, ...]

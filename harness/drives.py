@@ -26,10 +26,9 @@ def find(label: str, title: str) -> Path:
     found = [Path(line.split()[1].replace("\\040", " ")) for line in lines if len(line.split()) > 1]
     found = [path for path in found if path.name.upper() == label.upper()]
     if len(found) != 1:
+        what = f"{len(found)} drives named {label} are" if found else f"No drive named {label} is"
         raise PortError(
-            f"{len(found) or 'No'} drives named {label} are mounted."
-            if found
-            else f"No drive named {label} is mounted for the {title}.",
+            f"{what} mounted for the {title}.",
             "Mount the board's drive, or say with `upload` in bench.toml where it is.",
         )
     return found[0]

@@ -160,3 +160,18 @@ def test_places_of_a_command_line(tmp_path: Path, ports: list[Any]) -> None:
         places("left", "lab", port="/dev/ttyACM5")
     with pytest.raises(UnknownName, match="rigth"):
         places("rigth", simulate=True)
+
+
+def test_a_person_is_asked_which_of_two(
+    ports: list[Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ports += [usb("/dev/ttyACM0", "X9"), usb("/dev/ttyACM5", "L1")]
+    monkeypatch.setattr(desk, "_somebody_there", lambda: True)
+    for answer, port in ((1, "/dev/ttyACM0"), (2, "/dev/ttyACM5")):
+        monkeypatch.setattr("typer.prompt", lambda *_, answer=answer, **__: answer)
+        (place,) = desk.places(["uno"], None, port=None, simulate=False, wait=False)
+        assert place.port == port
+    assert "  2  /dev/ttyACM5 (L1)" in capsys.readouterr().err
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: 3)
+    with pytest.raises(InputError, match="no number 3"):
+        desk.places(["uno"], None, port=None, simulate=False, wait=False)

@@ -19,6 +19,7 @@ from harness.faulty import KINDS, Damage, Faults, FaultyPort, FaultyTarget
 from harness.jobs import Job, Sample
 from harness.session import Checks, Measurement, Session
 from harness.spool import SampleLog, Spool
+from harness.targets.checks import check_target
 from harness.targets.serialport import open_port
 from harness.targets.simavr import SimavrTarget
 from models.device import Array, DeviceModel
@@ -164,6 +165,13 @@ def test_a_faulty_line_changes_no_row(tmp_path: Path, faults: str) -> None:
     assert found.samples == clean()
     assert found.problems == ()
     assert found.resent + found.restarts > 0, "the line was not faulty at all"
+
+
+@needs_simulator
+def test_a_target_behind_a_line_is_a_target() -> None:
+    uno = boards.load("uno")
+    elf = build(make("protonn", "int8"), uno).elf
+    check_target(lambda: FaultyTarget(SimavrTarget(uno, elf), Faults.parse("seed=1")))
 
 
 def test_a_line_that_never_lets_anything_through_ends_with_its_reason(tmp_path: Path) -> None:

@@ -166,11 +166,24 @@ def test_a_board_that_hangs_is_reset_and_continues(spool: Spool) -> None:
     assert [sample.number for sample in measurement.samples] == list(range(N))
 
 
+def test_a_board_that_hangs_now_and_then_is_reset_each_time(spool: Spool) -> None:
+    """Three hangs are more than two resets allow, but in between it was well for long enough."""
+    requests = (10, 60, 110)
+    hangs = {first + at for first in requests for at in range(5)}
+    X = np.random.default_rng(0).integers(-100, 100, (130, 8)).astype(float)
+    target = FakeTarget(device_for(MODEL), to_device=on(hangs, nothing))
+    with SampleLog(spool, JOB) as log:
+        measurement = Session(target, MODEL, log).run(X, MODEL.predict(X), Checks(0))
+    assert target.resets == 3
+    assert [sample.number for sample in measurement.samples] == list(range(130))
+
+
 def test_a_dead_board_is_reset_twice_and_given_up_with_what_was_stored(spool: Spool) -> None:
     target = FakeTarget(device_for(MODEL), to_device=on(set(range(10, 10_000)), nothing))
-    with pytest.raises(NoAnswer, match="PREDICT_REPLY"):
+    with pytest.raises(NoAnswer, match="PREDICT_REPLY") as caught:
         run(target, spool, Checks(0))
     assert target.resets == 2
+    assert "2 resets did not help" in str(caught.value)
     assert spool.samples_path(JOB).read_bytes().count(b"\n") == 9
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import boards, toolchain
+from harness import boards, drives, toolchain
 from harness.bench import Place
 from harness.build import Firmware, build
 from harness.errors import PortError, SetupError
@@ -69,3 +69,33 @@ def test_pio_itself_refuses_to_guess_a_port(arguments: list[str], tmp_path: Path
     done = toolchain.platformio(*options, workspace=tmp_path, extra={"KILOBENCH_IMAGE": str(built.hex)})
     assert done.returncode != 0
     assert "port" in done.stderr and "avrdude" not in done.stderr
+
+
+@pytest.fixture
+def drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A board's drive, as the system lists it among the mounted ones."""
+    folder = tmp_path / "media" / "MICROBIT"
+    folder.mkdir(parents=True)
+    (tmp_path / "mounts").write_text(f"/dev/sda1 / ext4 rw 0 0\n/dev/sdb {folder} vfat rw 0 0\n")
+    monkeypatch.setattr(drives, "MOUNTS", tmp_path / "mounts")
+    monkeypatch.setattr(drives, "PATIENCE", 0.2)
+    return folder
+
+
+@pytest.mark.skipif(shutil.which("arm-none-eabi-gcc") is None, reason="arm-none-eabi-gcc is not on PATH")
+def test_a_board_that_shows_a_drive_gets_the_image_copied(
+    firmware: Firmware, drive: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "ttyACM0").touch()
+    microbit = dataclasses.replace(firmware, board=boards.load("microbit"))
+    upload(microbit, Place("microbit", port=str(tmp_path / "ttyACM0")))
+    assert (drive / "firmware.hex").read_bytes() == firmware.hex.read_bytes()
+    (drive / "FAIL.TXT").write_text("The hex file\ncannot be decoded.")
+    with pytest.raises(PortError, match=r"refused the image: The hex file cannot be decoded\."):
+        upload(microbit, Place("microbit", port=str(tmp_path / "ttyACM0"), upload=str(drive)))
+
+
+def test_a_drive_that_is_not_mounted_is_missed(drive: Path) -> None:
+    assert drives.find("microbit", "BBC micro:bit") == drive
+    with pytest.raises(PortError, match="No drive named DAPLINK is mounted for the Something"):
+        drives.find("DAPLINK", "Something")

@@ -29,6 +29,7 @@ from harness.link.identity import Hello
 from harness.link.messages import Kind as Message
 from harness.session import Checks, Session
 from harness.spool import SampleLog, Spool
+from harness.targets.checks import check_target
 from harness.targets.serialport import SerialTarget
 from harness.upload import upload
 from tests.harness import virtualboard
@@ -149,6 +150,7 @@ def test_a_board_on_another_machine_is_programmed_and_measured(tmp_path: Path) -
     with server("uno", tmp_path) as url:
         done = runner.run(SUITE, places=[Place("uno", port=url)], out=tmp_path / "remote")
         assert (done.ok, done.failed) == (1, 0), rows(tmp_path / "remote")
+        check_target(lambda: SerialTarget(boards.load("uno"), url))
     assert rows(tmp_path / "remote") == rows(tmp_path / "simulated")
 
 
