@@ -53,7 +53,8 @@ def stages(model: LdklInt8, *, streaming: bool, encoded: Array | None = None) ->
         reached = visits(model, encoded)
     else:
         reached = np.asarray(model.info.get(TYPICAL, _even(model)), dtype=np.float64)
-    return [_rows_on_path(model, width, reached, encoded is None), _nodes(model, width), costs.overhead(150)]
+    unknown = encoded is None and TYPICAL not in model.info
+    return [_rows_on_path(model, width, reached, unknown), _nodes(model, width), costs.overhead(150)]
 
 
 def _even(model: LdklInt8) -> Floats:

@@ -61,7 +61,8 @@ def stages(model: PrototypesInt8, *, streaming: bool, encoded: Array | None = No
         gone = rounds(model, model.coordinates(encoded[:JUDGED_BY]))
     else:
         gone = float(model.info.get(TYPICAL, 0.0)) or rounds(model, _between(model))
-    compared = replace(_compared(model, gone), estimated=encoded is None)
+    unknown = encoded is None and TYPICAL not in model.info
+    compared = replace(_compared(model, gone), estimated=unknown)
     if not model.mapped:
         return [compared, _scores(model), costs.overhead(90)]
     sizes = model.c_sizes()

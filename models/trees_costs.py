@@ -94,7 +94,7 @@ def stages(model: Trees, *, streaming: bool, encoded: Array | None = None) -> li
         model.tallies * model.c_sizes()["tally_bytes"],
         costs.whole(once + leaves + inner * told / max(counted, 1.0)),
         costs.whole(NODE_FLOOR[model.numbers] * told),
-        estimated=encoded is None,
+        estimated=encoded is None and TYPICAL not in model.info,
     )
     return [walked, *([_keeping(model)] if streaming else []), _scores(model), costs.overhead(CALLS)]
 

@@ -263,9 +263,23 @@ def test_unsound_models_are_refused() -> None:
         dataclasses.replace(model, constants={**model.constants, "skip_bytes": 3})
     with pytest.raises(InputError, match="one after the other"):
         dataclasses.replace(model, arrays={**model.arrays, "starts": np.array([7], dtype="<u2")})
+    code = model.variants(streaming=False)[1]
+    with pytest.raises(InputError, match="code_y is 9"):
+        dataclasses.replace(code, constants={**code.constants, "code_y": 9})
+    with pytest.raises(InputError, match="not what trees are made into"):
+        bad = code.arrays["code"].copy()
+        bad[1] ^= 0x10  # another register
+        dataclasses.replace(code, arrays={"code": bad})
+    with pytest.raises(InputError, match="takes 4 features"):
+        model.predict(np.zeros((3, 5)))
     many = [random_tree(rng, 2, 4, 3) for _ in range(4)]
     with pytest.raises(InputError, match="evenly"):
         Trees.from_trees(many, SCALES["int8"], range(3), n_features=4, base=[0, 0, 0], leaf_bytes=1)
+    huge = [random_tree(rng, 2, 4, 30_000) for _ in range(2)]
+    with pytest.raises(InputError, match=r"A score can reach 21\d{8}, beyond the 2147483647 of 32 bits"):
+        Trees.from_trees(huge, SCALES["int8"], range(2), n_features=4, base=[2_147_483_600], leaf_bytes=2)
+    with pytest.raises(InputError, match=r"take \d{5} bytes, and the kernel finds its way in 65535"):
+        Trees.from_trees([random_tree(rng, 900, 9, 200)] * 20, SCALES["int8"], range(200), n_features=9)
     wide = [Tree(*np.array([[i, 0, 1, 2, 0], [-1, 0, 0, 0, 0], [-1, 0, 0, 0, 1]]).T) for i in range(300)]
     with pytest.raises(InputError, match="300 features"):
         Trees.from_trees(wide, SCALES["int8"], range(3), n_features=300)
