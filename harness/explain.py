@@ -34,6 +34,7 @@ class Explanation:
             "cycles_predicted": self.cycles if self.stages else None,
             "code_bytes": self.code_bytes,
             "other_ram": self.other_ram,
+            "reason": self.reason,
             "layouts": [
                 {
                     "what": choice.what,
@@ -56,6 +57,22 @@ class Explanation:
             )
             for choice in self.choices
         ]
+
+    @property
+    def reason(self) -> str:
+        """Why the layout is the one it is, in bytes and cycles."""
+        own = next((choice for choice in self.choices if choice.model.digest == self.chosen), None)
+        if own is None or len(self.choices) == 1:
+            return "There is no other layout."
+        fastest = min(self.choices, key=lambda choice: choice.cycles)
+        if own.cycles == fastest.cycles:
+            return "The layout is the fastest."
+        less, more = own.cycles - fastest.cycles, fastest.flash_bytes - own.flash_bytes
+        return (
+            f"The layout is {'the smallest' if own is self.choices[0] else 'as it was stored'}; "
+            f"{fastest.what} would save {less} cycles ({100 * less / own.cycles:.0f} %) "
+            f"for {more} bytes more."
+        )
 
     def rows(self) -> list[tuple[str, ...]]:
         """Stage, what it is, flash, RAM, cycles, floor and how far above it: a row each, then the sums."""

@@ -7,7 +7,7 @@ the end of the piece. Cut into blocks, every part of a row is read to its end: 1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -34,8 +34,8 @@ class Blocks8(Layout):
     @classmethod
     def encode(cls, matrix: Array) -> dict[str, Array]:
         stream: list[int] = []
-        for start in range(0, matrix.shape[1], PIECE_FEATURES):
-            for row in matrix[:, start : start + PIECE_FEATURES].astype(np.int64):
+        for block in cut(matrix):
+            for row in block.astype(np.int64):
                 columns = np.flatnonzero(row)
                 pairs = np.column_stack([np.diff(columns, prepend=-1), row[columns] & 0xFF])
                 stream += [len(columns), *pairs.ravel().tolist()]
@@ -43,22 +43,8 @@ class Blocks8(Layout):
 
     @classmethod
     def decode(cls, arrays: Mapping[str, Array], columns: int) -> Array:
-        stream = arrays["_blocks"]
-        if stream.ndim != 1 or stream.dtype != np.uint8:
-            raise InputError(f"The blocks are {stream.dtype} of shape {stream.shape}, not a row of bytes.")
-        parts: list[Array] = []
-        at = 0
-        while at < stream.size:
-            end = at + 1 + 2 * int(stream[at])
-            if end > stream.size:
-                raise InputError(f"The last part of the blocks has {stream.size - at} bytes of {end - at}.")
-            parts.append(stream[at + 1 : end].reshape(-1, 2))
-            at = end
-        rows, rest = divmod(len(parts), _blocks(columns))
-        if rest or not rows:
-            raise InputError(
-                f"{len(parts)} parts of rows are not so many for each of {columns} columns' blocks."
-            )
+        parts = parts_of(arrays["_blocks"], 2)
+        rows = rows_of(parts, columns)
         matrix = np.zeros((rows, columns), dtype=np.int8)
         for number, part in enumerate(parts):
             block, row = divmod(number, rows)
@@ -68,6 +54,35 @@ class Blocks8(Layout):
                 raise InputError(f"A gap leads outside of block {block}, which ends at column {width}.")
             matrix[row, column] = np.ascontiguousarray(part[:, 1]).view(np.int8)
         return matrix
+
+
+def cut(matrix: Array) -> list[Array]:
+    """A matrix's blocks."""
+    return [matrix[:, at : at + PIECE_FEATURES] for at in range(0, matrix.shape[1], PIECE_FEATURES)]
+
+
+def parts_of(stream: Array, width: int) -> list[Array]:
+    """What of each row is in each block, block after block: so many entries of `width` bytes."""
+    if stream.ndim != 1 or stream.dtype != np.uint8:
+        raise InputError(f"The blocks are {stream.dtype} of shape {stream.shape}, not a row of bytes.")
+    parts: list[Array] = []
+    at = 0
+    while at < stream.size:
+        end = at + 1 + width * int(stream[at])
+        if end > stream.size:
+            raise InputError(f"The last part of the blocks has {stream.size - at} bytes of {end - at}.")
+        parts.append(stream[at + 1 : end].reshape(-1, width))
+        at = end
+    return parts
+
+
+def rows_of(parts: Sequence[Array], columns: int) -> int:
+    """How many rows a matrix of these parts has."""
+    blocks = _blocks(columns)
+    rows, rest = divmod(len(parts), blocks)
+    if rest or not rows:
+        raise InputError(f"{len(parts)} parts are not so many for each of {blocks} blocks.")
+    return rows
 
 
 def _blocks(columns: int) -> int:

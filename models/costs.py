@@ -107,18 +107,14 @@ def sparse_projection(gaps: Array, counts: Array, features: int, sum_bytes: int,
     )
 
 
-def block_projection(blocks: Array, shape: tuple[int, ...], sum_bytes: int) -> Stage:
-    """Sparse rows in blocks of columns (models.blocks), streamed."""
+def block_projection(parts: list[int], shape: tuple[int, ...], sum_bytes: int) -> Stage:
+    """Sparse rows in blocks of columns (models.blocks), streamed; so many pairs of each row in each block."""
     rows, features = shape
-    parts, at = [], 0
-    while at < len(blocks):
-        parts.append(int(blocks[at]))
-        at += 1 + 2 * parts[-1]
     once = 20 + 5 * rows * sum_bytes + len(pieces(features, True)) * CALL_BLOCK
     return Stage(
         "projection",
         f"{rows} × {features} sparse in blocks, {sum(parts)} pairs, sums of {8 * sum_bytes} bits",
-        len(blocks),
+        2 * sum(parts) + len(parts),
         rows * sum_bytes + 2,
         whole(once + sum(_block_row(count, sum_bytes) for count in parts)),
         whole(SPARSE_FLOOR[sum_bytes] * sum(parts)),
@@ -161,7 +157,7 @@ CALL_ONE_ROW = 18
 CALL_SPARSE = 75
 
 
-CALL_BLOCK = 230
+CALL_BLOCK = 110
 SIGNS_LIST, SIGNS_ROW = 20, {2: 8, 3: 48, 4: 58}
 
 

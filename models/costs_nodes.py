@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from models.costs import (
+    CALL_BLOCK,
     CALL_DENSE,
     CALL_ONE_ROW,
     CALL_SPARSE,
@@ -27,6 +28,8 @@ from models.inputs import Array
 
 PACKED = {2: 19, 3: 23, 4: 25}
 """Two weights of one byte, by the bytes of their sum."""
+BLOCK_ROW = 70
+"""A row's part of a block, beside its terms."""
 
 
 def packed_projection(rows: int, features: int, sum_bytes: int, streaming: bool) -> Stage:
@@ -66,6 +69,22 @@ def nibble_projection(nibbles: Array, counts: Array, features: int, sum_bytes: i
         rows * (sum_bytes + (4 if streaming else 0)),
         whole(cycles),
         whole((STREAMED_SPARSE_FLOOR if streaming else SPARSE_FLOOR[sum_bytes]) * stored),
+    )
+
+
+def nibble_block_projection(parts: list[int], shape: tuple[int, ...], sum_bytes: int) -> Stage:
+    """The same in blocks of columns, streamed; so many bytes of each row in each block."""
+    rows, features = shape
+    cycles = 20 + 5 * rows * sum_bytes + len(pieces(features, True)) * CALL_BLOCK
+    term = {2: 14, 3: 16, 4: 17}[sum_bytes]
+    cycles += sum(term * count + 5 * (count // 8) + 4 * (count % 8) + BLOCK_ROW for count in parts)
+    return Stage(
+        "projection",
+        f"{rows} × {features} sparse of 4 bits in blocks, {sum(parts)} bytes, sums of {8 * sum_bytes} bits",
+        sum(parts) + len(parts),
+        rows * sum_bytes + 2,
+        cycles,
+        whole(SPARSE_FLOOR[sum_bytes] * sum(parts)),
     )
 
 

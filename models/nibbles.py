@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from models import costs, costs_nodes, encoding
+from models import blocks, costs, costs_nodes, encoding
 from models.encoding import Layout
 from models.errors import InputError
 from models.inputs import Array
@@ -107,7 +107,43 @@ class Rows4(Layout):
         return {"count_bytes": arrays["_counts"].dtype.itemsize}
 
 
-LAYOUTS: tuple[type[Layout], ...] = (Dense4, Rows4)
+class Blocks4(Layout):
+    """Sparse rows in blocks of columns, as in models.blocks: a count, then so many bytes as in Rows4."""
+
+    name = "blocks4"
+    dtype = np.dtype(np.int8)
+    parts = ("_nibble_blocks",)
+
+    @classmethod
+    def size(cls, matrix: Array) -> int:
+        return sum(len(block) + int(_walk(block)[1].sum()) for block in blocks.cut(matrix))
+
+    @classmethod
+    def encode(cls, matrix: Array) -> dict[str, Array]:
+        stream: list[int] = []
+        for block in blocks.cut(matrix):
+            for row in block:
+                values = Rows4.encode(row[None, :])["_nibbles"].tolist() if row.any() else []
+                stream += [len(values), *values]
+        return {"_nibble_blocks": np.array(stream, dtype=np.uint8)}
+
+    @classmethod
+    def decode(cls, arrays: Mapping[str, Array], columns: int) -> Array:
+        stream = arrays["_nibble_blocks"]
+        parts = [part[:, 0] for part in blocks.parts_of(stream, 1)]
+        rows = blocks.rows_of(parts, columns)
+        found = []
+        for number, block in enumerate(blocks.cut(np.zeros((rows, columns)))):
+            own = parts[number * rows : (number + 1) * rows]
+            counts = np.array([part.size for part in own], dtype=np.uint8)
+            joined = np.concatenate(own) if counts.any() else np.zeros(0, dtype=np.uint8)
+            found.append(Rows4.decode({"_nibbles": joined, "_counts": counts}, block.shape[1]))
+        return np.concatenate(found, axis=1)
+
+
+FOUR_BITS: tuple[type[Layout], ...] = (Dense4, Rows4, Blocks4)
+SMALL: tuple[type[Layout], ...] = (Dense4, Rows4)
+"""The smallest is among these."""
 
 
 def smallest(matrix: Array, limit: int) -> type[Layout]:
@@ -122,7 +158,7 @@ def flash_bytes(matrix: Array, limit: int) -> int:
 
 def layout_of(name: str, arrays: Mapping[str, Array], kind: npt.DTypeLike = np.int8) -> type[Layout]:
     """Which layout of that number type a model's arrays hold the matrix in, those of four bits included."""
-    for layout in LAYOUTS:
+    for layout in FOUR_BITS:
         if layout.dtype == np.dtype(kind) and all(name + part in arrays for part in layout.parts):
             return layout
     return encoding.layout_of(name, arrays, kind)
@@ -142,7 +178,7 @@ def c_sizes(name: str, arrays: Mapping[str, Array], kind: npt.DTypeLike = np.int
 
 
 def _allowed(limit: int) -> tuple[type[Layout], ...]:
-    return LAYOUTS if limit <= LIMIT else (encoding.Dense8, encoding.Rows8)
+    return SMALL if limit <= LIMIT else (encoding.Dense8, encoding.Rows8)
 
 
 def _walk(matrix: Array) -> tuple[Array, Array, npt.NDArray[np.int64]]:
@@ -178,19 +214,20 @@ def relaid(
     name: str, arrays: Mapping[str, Array], matrix: Array, *, streaming: bool
 ) -> list[dict[str, Array]]:
     """A model's arrays with its matrix in every layout that suits such firmware, of int8 or of four bits."""
-    own = {name + part for layout in LAYOUTS for part in layout.parts}
+    own = {name + part for layout in FOUR_BITS for part in layout.parts}
     others = {key: array for key, array in arrays.items() if key not in own}
     found = encoding.relaid(name, others, matrix, streaming=streaming)
     if int(np.abs(matrix.astype(np.int64)).max()) <= LIMIT:
         plain = {name + part for layout in encoding.LAYOUTS for part in layout.parts}
         rest = {key: array for key, array in others.items() if key not in plain}
-        found += [{**encoding.encode(name, matrix, layout), **rest} for layout in LAYOUTS]
+        layouts = FOUR_BITS if streaming else SMALL
+        found += [{**encoding.encode(name, matrix, layout), **rest} for layout in layouts]
     return found
 
 
 def scale_in_sums(name: str, arrays: Mapping[str, Array]) -> int:
     """What the kernel multiplies a matrix's sums by: it uses four bits where they lie, above four others."""
-    return 16 if layout_of(name, arrays) in LAYOUTS else 1
+    return 16 if layout_of(name, arrays) in FOUR_BITS else 1
 
 
 def projection_stage(
@@ -200,6 +237,9 @@ def projection_stage(
     layout = layout_of(name, arrays)
     if layout is Dense4:
         return costs_nodes.packed_projection(shape[0], shape[1], sum_bytes, streaming)
+    if layout is Blocks4:
+        counts = [len(part) for part in blocks.parts_of(arrays[f"{name}_nibble_blocks"], 1)]
+        return costs_nodes.nibble_block_projection(counts, shape, sum_bytes)
     if layout is Rows4:
         return costs_nodes.nibble_projection(
             arrays[f"{name}_nibbles"], arrays[f"{name}_counts"], shape[1], sum_bytes, streaming

@@ -103,6 +103,7 @@ def _print_stages(explanation: Explanation, device: DeviceModel) -> None:
         )
     typer.echo("")
     show.table(("", "layouts of the weights", "flash", "cycles"), explanation.layout_rows(), right=numbers)
+    typer.echo(explanation.reason)
 
 
 def _share(used: int, whole: int) -> str:

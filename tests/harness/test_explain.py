@@ -72,6 +72,10 @@ def test_speed_takes_the_fastest_layout_and_tells_why(
     chosen = next(choice for choice in fast if choice["chosen"])
     assert chosen["cycles"] == min(choice["cycles"] for choice in fast)
     assert "as code" in chosen["what"]
+    saved = min(choice["cycles"] for choice in small)
+    own = next(choice for choice in small if choice["chosen"])["cycles"]
+    assert f"save {own - saved} cycles" in told[False]["explain"]["reason"]
+    assert told[True]["explain"]["reason"] == "The layout is the fastest."
     assert told[True]["flash_model"] == chosen["flash_bytes"]
 
 

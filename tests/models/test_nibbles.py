@@ -10,13 +10,13 @@ from models.device import Array
 from models.errors import InputError
 
 
-@given(st.integers(1, 5), st.integers(1, 70), st.floats(0, 1), st.integers(0, 2**32 - 1))
-def test_both_layouts_give_the_matrix_back_in_the_bytes_they_promised(
+@given(st.integers(1, 5), st.integers(1, 300), st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_all_layouts_give_the_matrix_back_in_the_bytes_they_promised(
     rows: int, columns: int, density: float, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
     matrix = rng.integers(-7, 8, size=(rows, columns)) * (rng.random((rows, columns)) < density)
-    for layout in nibbles.LAYOUTS:
+    for layout in nibbles.FOUR_BITS:
         arrays = encoding.encode("w", matrix, layout)
         assert sum(a.nbytes for a in arrays.values()) == layout.size(matrix)
         assert nibbles.layout_of("w", arrays) is layout
@@ -35,6 +35,22 @@ def test_bytes_of_a_sparse_row_by_hand() -> None:
     arrays = nibbles.Rows4.encode(row)
     assert arrays["_nibbles"].tolist() == [0x92, 0x0F, 0x33]
     assert arrays["_counts"].tolist() == [3]
+
+
+def test_bytes_of_blocks_by_hand() -> None:
+    """Two rows in two blocks: of each a count, then its bytes; gaps begin anew with the block."""
+    matrix = np.zeros((2, 140), dtype=int)
+    matrix[0, 2], matrix[1, 130], matrix[1, 139] = -7, 3, 1
+    arrays = nibbles.Blocks4.encode(matrix)
+    assert arrays["_nibble_blocks"].tolist() == [1, 0x92, 0, 0, 2, 0x32, 0x18]
+
+
+@pytest.mark.parametrize(
+    ("stream", "said"), [([2, 0x10], "2 bytes of 3"), ([0, 0, 0], "3 parts"), ([1, 0x1F, 1, 0x1F], "outside")]
+)
+def test_damaged_blocks_are_refused(stream: list[int], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        nibbles.Blocks4.decode({"_nibble_blocks": np.array(stream, "u1")}, 130)
 
 
 def test_four_bits_are_for_small_integers_only() -> None:

@@ -8,8 +8,8 @@
 
 #include "avr_terms.h"
 
-/* 14, 16 or 17 cycles a term, 3 for each four and for each that is left alone. A row is 39 more with sums of 3
- * bytes, or 13 where the block has nothing of it. */
+/* 14, 16 or 17 cycles a term, 3 for each four and for each that is left alone. A row is 31 more with sums of 3
+ * bytes, or 15 where the block has nothing of it. */
 static __attribute__((noinline)) const uint8_t *fold_block(const uint8_t *block, const int8_t *x)
 {
     const int8_t *before = x - 1; /* the first gap counts from the column before the first */

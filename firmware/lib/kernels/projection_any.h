@@ -2,14 +2,14 @@
  *
  * W is of int8 (projection.h) or of four bits: model_w_packed (MODEL_W_DENSE4: row after row, two columns a
  * byte) or model_w_nibbles (MODEL_W_ROWS4: of each row the non-zero values, a byte each, the value in the
- * upper half, the gap less one in the lower; model_w_counts says how many bytes a row has). Included once, by
- * the kernel. */
+ * upper half, the gap less one in the lower; model_w_counts says how many bytes a row has), or the latter in
+ * blocks of columns (MODEL_W_BLOCKS4). Included once, by the kernel. */
 #ifndef PROJECTION_ANY_H
 #define PROJECTION_ANY_H
 
 #include "nibbles.h"
 
-#if !defined(MODEL_W_DENSE4) && !defined(MODEL_W_ROWS4)
+#if !defined(MODEL_W_DENSE4) && !defined(MODEL_W_ROWS4) && !defined(MODEL_W_BLOCKS4)
 
 #include "projection.h"
 
@@ -30,7 +30,11 @@
 static sum_t projection[MODEL_W_ROWS];
 #endif
 
-#if defined(MODEL_W_DENSE4)
+#if defined(MODEL_W_BLOCKS4)
+
+#include "projection_blocks.h"
+
+#elif defined(MODEL_W_DENSE4)
 
 static void projection_begin(void)
 {
