@@ -10,6 +10,7 @@ import functools
 import json
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -48,25 +49,26 @@ def example(name: str) -> Path:
 
 
 def compiled(model: DeviceModel, name: str, *, streaming: bool = False) -> Path:
-    board = boards.load(name)
+    """The firmware of a model."""
     root = toolchain.project()
     folder = Path(tempfile.mkdtemp(dir=_workshop().name))
     for file, text in c_files(model).items():
         (folder / file).write_text(text, encoding="utf8")
-    hal = [root / "lib" / "hal" / part for part in (*SHARED[board.family], board.family)]
-    includes = [folder, *(root / "lib" / part for part in ("link", "kernels", "hal")), *hal]
-    sources = [path for part in ("src", "lib/link", "lib/kernels") for path in (root / part).glob("*.c")]
-    sources += [path for part in hal for path in part.glob("*.[cS]")]
-    elf = folder / "firmware.elf"
-    command = [
-        toolchain.TOOLCHAINS[board.family].program,
-        *_flags(board),
-        f"-DSTREAMING={int(streaming)}",
-        *(f"-I{path}" for path in includes),
-        *map(str, sources),
-        *("-o", str(elf)),
-    ]
-    subprocess.run(command, check=True)
+    sources = [path for part in ("src", "lib/kernels") for path in (root / part).glob("*.c")]
+    return linked(sources, name, f"-I{folder}", f"-DSTREAMING={int(streaming)}")
+
+
+def linked(sources: Sequence[Path], name: str, *options: str) -> Path:
+    """A program with a main of its own, on the board's HAL."""
+    board = boards.load(name)
+    library = toolchain.project() / "lib"
+    hal = [library / "hal" / part for part in (*SHARED[board.family], board.family)]
+    includes = [*(library / part for part in ("link", "kernels", "hal")), *hal]
+    ours = [*(library / "link").glob("*.c"), *(path for part in hal for path in part.glob("*.[cS]"))]
+    elf = Path(tempfile.mkdtemp(dir=_workshop().name)) / "firmware.elf"
+    compiler = toolchain.TOOLCHAINS[board.family].program
+    command = [compiler, *_flags(board), *options, *(f"-I{path}" for path in includes)]
+    subprocess.run([*command, *map(str, [*sources, *ours]), "-o", str(elf)], check=True)
     return elf
 
 

@@ -28,8 +28,9 @@ from harness.targets.qemu import QemuTarget
 from harness.targets.qemucounts import Counts
 from harness.targets.qemumachine import PLUGIN
 from harness.targets.simport import protocol_qemu
-from tests.firmware.boardfirmware import example, parameters
+from tests.firmware.boardfirmware import example, linked, parameters
 
+TRAP = Path(__file__).resolve().parent.parent / "firmware" / "qemuboard" / "trap.c"
 ONE = parameters(("microbit",))
 VECTOR = np.arange(-10, 10, dtype=np.int8).tobytes()
 
@@ -147,6 +148,15 @@ def test_a_faulty_line_changes_no_count(name: str) -> None:
         hit.hello()
         assert [hit.predict(VECTOR) for _ in range(20)] == [clean] * 20
         assert hit.resent > 0
+
+
+@pytest.mark.parametrize("name", parameters())
+def test_a_fault_restarts_the_firmware_and_ends_its_window(name: str) -> None:
+    with QemuTarget(boards.load(name), linked([TRAP], name)) as target:
+        port = target.open()
+        port.timeout = 20.0
+        assert port.read(4) == b"AAAA"
+        assert target.windows() == []
 
 
 @pytest.mark.parametrize("name", ONE)

@@ -24,7 +24,6 @@ __attribute__((section(".vectors"), used)) static const vector_t vectors[16] = {
     [2 ... 15] = fault,
 };
 
-/* Not inlined and no frame of its own to speak of: the stack is empty here. */
 __attribute__((used)) void hal_reset(void)
 {
     __asm__ volatile("cpsid i" ::: "memory");
