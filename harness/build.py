@@ -71,15 +71,14 @@ def streams(model: DeviceModel, board: Board) -> bool:
     return vector_bytes(model) > vector_budget(board)
 
 
-def faster(model: DeviceModel, board: Board, *, streaming: bool) -> DeviceModel:
-    """The same model in the layout of the fewest cycles that the board has flash for."""
+def faster(model: DeviceModel, board: Board, *, streaming: bool, within: int | None = None) -> DeviceModel:
+    """The same model in the layout of the fewest cycles within so many bytes, or that the board has."""
     from models.layouts import fastest
 
-    return (
-        fastest(model, board.flash_bytes - CODE_RESERVE, streaming=streaming)
-        if board.family == "avr"
-        else model
-    )
+    if board.family != "avr":
+        return model
+    most = board.flash_bytes - CODE_RESERVE
+    return fastest(model, most if within is None else min(within, most), streaming=streaming)
 
 
 def vector_bytes(model: DeviceModel) -> int:

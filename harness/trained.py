@@ -158,7 +158,7 @@ def _time_limit(recipe: Recipe) -> TimeLimit | None:
     if recipe.limit is None:
         return None
     ms, board, speed, stream = recipe.limit
-    return timing.limit(boards.load(board), ms, speed=speed, streaming=stream)
+    return timing.limit(boards.load(board), ms, timing.Plan(stream, speed, recipe.budget))
 
 
 def _save(model: DeviceModel, path: Path, store: Path) -> None:

@@ -146,15 +146,12 @@ def _obtain(bench: Bench, todo: list[tuple[int, Job]], tell: Listener) -> tuple[
 def _measure(
     bench: Bench, number: int, job: Job, *, data: Dataset, model: DeviceModel, tell: Listener
 ) -> Result:
-    from harness.build import build, faster, streams
+    from harness import timing
 
     board = boards.load(bench.board)
-    streaming = job.stream
-    if job.speed:
-        # The fastest layout is another one where features come piece by piece.
-        streaming = streams(model, board) if streaming is None else streaming
-        model = faster(model, board, streaming=streaming)
-    firmware = build(model, board, streaming=streaming)
+    plan = timing.plan_of(job)
+    model = plan.laid_out(model, board)
+    firmware = plan.build(model, board)
     tell(Event(Kind.BUILT, number, job.name, note=f"{firmware.flash_total} bytes"))
 
     def note(text: str) -> None:

@@ -71,7 +71,8 @@ def command(
         raise UnknownName("model", model, registry.names())
     if max_ms is not None and max_ms <= 0:
         raise InputError(f"--max-ms {max_ms:g} leaves no time.", "Give milliseconds above zero.")
-    limit = None if max_ms is None else timing.limit(boards.load(board), max_ms, speed=speed)
+    plan = timing.Plan(speed=speed, within=size)
+    limit = None if max_ms is None else timing.limit(boards.load(board), max_ms, plan)
     samples = datasets.load(_name_of(dataset, data, test, target))
     path = out or Path(f"{model}-{samples.name}-{budgets.show(size)}.kb")
     if not path.parent.is_dir():
@@ -81,6 +82,8 @@ def command(
             model, samples, budget=size, seed=seed, effort=effort.value, limit=limit, progress=progress
         )
         device = trained.device(numbers.value)
+        if limit is not None:
+            device = plan.laid_out(device, boards.load(board))
     modelfile.save(device, path)
     facts: dict[str, Any] = {**trained.report, "numbers": numbers.value, "file": str(path)}
     if numbers is not Numbers.int8:

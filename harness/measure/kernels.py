@@ -18,7 +18,7 @@ from typing import Any
 
 from harness import boards, image, runner, suites, timing, trained
 from harness.boards import Board
-from harness.build import Firmware, build, faster, streams
+from harness.build import Firmware, build
 from harness.jobs import KEY_COLUMNS, Job
 from harness.measure.figures import Figure
 from harness.session import Checks, Measurement, Session
@@ -141,7 +141,9 @@ def memory() -> Iterator[Figure]:
             yield Figure(f"{one.name}, RAM with the deepest stack", whole, RAM, " B", True)
     for one in _uno():
         if one.integer and one.model.n_classes == 2:
-            beyond = _ram_beyond_link(build(one.model, boards.load(BOARD), streaming=True))
+            plan = timing.Plan(streaming=True, within=one.job.budget)
+            model = plan.laid_out(one.model, boards.load(BOARD))
+            beyond = _ram_beyond_link(plan.build(model, boards.load(BOARD)))
             yield Figure(f"{one.name} streamed, RAM beyond the link's", beyond, BEYOND_LINK, " B", True)
     for family, most in CODE.items():
         sizes = [_code(model, streaming) for model in _models_of(family) for streaming in (True, False)]
@@ -155,7 +157,8 @@ def predictions() -> Iterator[Figure]:
             continue
         encoded = one.model.encode(one.data.X_test)
         streaming = bool(one.about["streaming"])
-        predicted = timing.predicted_ms(one.model, boards.load(BOARD), encoded, streaming=streaming)
+        plan = timing.Plan(streaming)
+        predicted = timing.predicted_ms(one.model, boards.load(BOARD), encoded, plan=plan)
         if predicted is None:
             yield Figure(f"{one.name}, predicted stages", 0, 1)
             continue
@@ -247,8 +250,7 @@ def _built(job: Job, folder: Path) -> DeviceModel:
     """The model of a finished job, in the layout that its firmware has."""
     model = modelfile.load(trained.path_of(folder / "models", job.recipe, job.numbers))
     board = boards.load(job.board)
-    streaming = streams(model, board) if job.stream is None else job.stream
-    return faster(model, board, streaming=streaming) if job.speed else model
+    return timing.plan_of(job).laid_out(model, board)
 
 
 def _float_twin(one: Measured) -> DeviceModel | None:
