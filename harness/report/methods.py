@@ -84,7 +84,7 @@ def _board(board: Board) -> str:
 def _target(run: Run) -> str:
     target = str(run.about.get("target", ""))
     simulator = _distinct(run, "simulator")
-    return simulator if simulator.startswith(target) else target
+    return simulator if simulator.lower().startswith(target) else target
 
 
 def _timing(run: Run) -> str:

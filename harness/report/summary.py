@@ -67,18 +67,19 @@ def _winners(run: Run) -> list[str]:
 
 
 def _winner(panel: Panel) -> str:
-    """Most accurate and fastest of a dataset, which may be the same."""
+    """Most accurate and fastest of a dataset, which may be the same. Instructions are no time."""
     names = dict(zip(panel.rows, panel.labels(), strict=True))
     rows = [row for row in panel.rows if row.ok and row.work]
     best = max(rows, key=lambda row: (row.accuracy or 0, -(row.work or 0)))
     fastest = min(rows, key=lambda row: (row.work or 0, -(row.accuracy or 0)))
     where = f"On {panel.dataset}, {names[best]}"
+    least = "fastest" if fastest.instructions is None else "one of the fewest instructions"
     if best is fastest:
         return (
-            f"{where} is the most accurate and the fastest: {numbers.percent(best.accuracy or 0)} of "
+            f"{where} is the most accurate and the {least}: {numbers.percent(best.accuracy or 0)} of "
             f"{numbers.count(best.n_samples or 0)} samples, {_work(best)} each."
         )
-    quick = f"{names[fastest]} the fastest ({_figures(fastest)})"
+    quick = f"{names[fastest]} the {least} ({_figures(fastest)})"
     return f"{where} is the most accurate ({_figures(best)}) and {quick}."
 
 
