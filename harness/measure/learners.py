@@ -43,6 +43,7 @@ LABEL_SETS: tuple[tuple[str, float, dict[str, Any]], ...] = (
         67.5,
         {
             "n_prototypes": 300,
+            "z_density": 0.1,
             "scale": "unit",
             "init": "labels",
             "weight_decay": 10.0,
