@@ -58,7 +58,7 @@ def nibble_projection(nibbles: Array, counts: Array, features: int, sum_bytes: i
     if streaming and len(pieces(features, True)) > 1:
         cycles += stored * (term + 8)
         for opened in open_pieces(columns_of((nibbles & 15) + 1, counts), counts, features):
-            cycles += 110 * opened + 90 * (len(pieces(features, True)) - opened)
+            cycles += 98 * opened + 80 * (len(pieces(features, True)) - opened)
     else:
         for count in counts.tolist():
             cycles += term * count + 5 * (count // 8) + 4 * (count % 8) + 46 + 4 * count_bytes

@@ -22,7 +22,7 @@ def stages(model: MlpInt8, *, streaming: bool) -> list[Stage]:
         nibbles.projection_stage("w", model.arrays, model.W.shape, width, streaming),
         costs_nodes.offset_rounding(model.hidden, width, shift),
         _outputs(model),
-        costs.overhead(40),
+        costs.overhead(40 if scale == 1 else 150),
     ]
 
 

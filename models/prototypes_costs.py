@@ -32,7 +32,7 @@ JUDGED_BY = 100
 """Samples that are looked at."""
 TYPICAL = "typical_rounds"
 """Under this name `info` has the rounds of training samples."""
-BIAS, CLASS = 14, 85
+BIAS, CLASS = 14, 140
 """Cycles of a map's bias, and of a class beside its prototypes, in the compiler's words."""
 
 
