@@ -28,7 +28,8 @@ Labels = npt.NDArray[np.int64]
 
 HEADROOM = 2.0
 """How far prototypes may reach, as a multiple of the features' range. On quarters held out of the training
-data of usps-10 (NPC) and letter-26 (NPC, SNC), 1 is worse by 0.1 to 0.2 %, and 4 no better on average."""
+data of usps-10 (NPC) and letter-26 (NPC, SNC), 1 is worse by 0.1 to 0.2 %; 4 has 0.18 % fewer errors on
+usps-10 and 0.06 % more on letter-26, for which its coarser steps were not taken."""
 SHRINKS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 """Parts of the int8 range for the inputs: learnt prototypes reach beyond the data, and must fit as well."""
 REACHES = (1.0, 0.8, 0.6, 0.45, 0.3)
