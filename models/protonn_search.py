@@ -7,8 +7,8 @@ First comes the usual choice of everything, then what differs from it in one res
 The usual choices were settled on quarters held out of the training data of digits, usps-2, usps-10, letter-26
 (two to six splits each, 0.5 to 16 kB) and mnist-2 (two splits, 2 kB). 0.7 or 1.4 times the dimensions, or a
 share of 0.45 or 0.75, won 0.3 % at most on any of them and lost more on others; only digits in 1 kB liked 0.7
-times the dimensions better by 0.8 %. Nothing was varied on mnist-10 but moved images, on one split. The search
-tries all of these.
+times the dimensions better by 0.8 %. Nothing was varied on mnist-10 but moved images, on one split. The
+search tries all of these.
 """
 
 from __future__ import annotations
