@@ -200,6 +200,6 @@ def test_stray_bytes_while_computing_do_no_harm() -> None:
         )
         assert class_loud == class_quiet
         assert cycles_loud == window.cycles - OFFSET
-        # Dropping a byte is not free, and the count does not hide it.
-        assert cycles_loud > cycles_quiet
+        # The receiver is deaf while the model computes, so that what comes then cannot lengthen the window.
+        assert cycles_loud == cycles_quiet
         assert replies(encode(Kind.PING, 3, b"now")) == [Frame(Kind.PING_REPLY, 3, b"now")]
