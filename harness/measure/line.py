@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import multiprocessing
 import os
 import random
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness import boards, build, paths, runner, suites
+from harness import boards, build, runner, suites
 from harness.faulty import Faults, FaultyTarget
 from harness.jobs import Job
 from harness.measure.figures import Figure
@@ -131,9 +130,12 @@ def kills() -> Iterator[Figure]:
         while killed < KILLS:
             runs += 1
             out = Path(folder, f"run-{runs}")
-            while killed < KILLS and not _run(out, kill_after=dice.uniform(0, 0.9) * whole):
-                killed += 1
-            _run(out)
+            finished = False
+            while killed < KILLS and not finished:
+                # Two workers beside the one who writes, now and then.
+                finished = _run(out, dice.uniform(0, 0.9) * whole, jobs=dice.choice((1, 1, 1, 2)))
+                killed += not finished
+            finished = finished or _run(out)
             same += _tables(out) == expected
         detail = f"{runs} runs, {whole:.1f} s each if undisturbed"
         yield Figure(
@@ -170,24 +172,20 @@ def _session(target: Target, model: DeviceModel, data: Dataset, watch: Callable[
             target.close()
 
 
-def _run(out: Path, kill_after: float | None = None) -> bool:
+def _run(out: Path, kill_after: float | None = None, jobs: int = 1) -> bool:
     """Start or continue the suite in a process of its own; whether it came to its end."""
-    program = (
-        "from pathlib import Path; from harness import runner, suites\n"
-        "from harness.measure.line import KILLED\n"
-        "if __name__ == '__main__':\n"
-        f"    runner.run(KILLED, out=Path({str(out)!r}), jobs=2, resume=True)\n"
+    # A fork has all libraries loaded: moments before the first file is opened are not worth killing at.
+    process = multiprocessing.get_context("fork").Process(
+        target=runner.run, args=(KILLED,), kwargs={"out": out, "jobs": jobs, "resume": True}
     )
-    path = out.with_suffix(".py")
-    path.write_text(program, encoding="utf8")
-    environment = {**os.environ, "PYTHONPATH": str(paths.project())}
-    with subprocess.Popen([sys.executable, str(path)], env=environment) as process:
-        try:
-            if process.wait(kill_after) != 0:
-                raise RuntimeError(f"{path} failed")
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return False
+    process.start()
+    process.join(kill_after)
+    if process.is_alive():
+        process.kill()
+        process.join()
+        return False
+    if process.exitcode:
+        raise RuntimeError(f"the run in {out} failed")
     return True
 
 
