@@ -8,7 +8,7 @@ session: how many there are is part of the finding.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -114,6 +114,7 @@ class Session:
             pin.add(sample)
             if index % BATCH == 0 or index == total or pin.disturbed:
                 pin.check()
+                log.note_stack(self._target.facts().stack_peak or 0)
             if index < total:
                 line.send(vectors[index])
             if on_sample is not None:  # while the device works on the next
@@ -133,6 +134,8 @@ class Session:
 
     def _measurement(self, total: int) -> Measurement:
         facts = self._target.facts()
+        if facts.stack_peak is not None:
+            facts = replace(facts, stack_peak=max(facts.stack_peak, self._log.stack_peak))
         found = self._log.problems()
         problems = []
         for kind, sentence in (

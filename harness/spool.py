@@ -137,6 +137,7 @@ class SampleLog:
     def __init__(self, spool: Spool, job: Job) -> None:
         self._file = LineFile(spool.samples_path(job))
         self._problems = spool.problems_path(job)
+        self._stack = spool.stack_path(job)
         self._prefix = quoted(job.key) + ","
         self._texts: dict[str, str] = {}
         self.samples = [_sample(cells) for cells in csv.reader(io.StringIO(self._file.lines.decode()))]
@@ -155,7 +156,21 @@ class SampleLog:
         """Forget what was stored: it is not what the device says now."""
         self._file.truncate(0)
         self._problems.unlink(missing_ok=True)
+        self._stack.unlink(missing_ok=True)
         self.samples.clear()
+
+    @property
+    def stack_peak(self) -> int:
+        """The deepest stack of all samples up to the last checked batch, 0 if nobody has seen one."""
+        try:
+            return int(self._stack.read_bytes())
+        except FileNotFoundError:
+            return 0
+
+    def note_stack(self, peak: int) -> None:
+        """A run that is continued asks no sample for its stack again."""
+        if peak > self.stack_peak:
+            write_whole(self._stack, str(peak))
 
     def add_problem(self, index: int, kind: str, text: str) -> None:
         """Before the sample itself is stored, so that no stored sample lacks its problem."""
@@ -207,6 +222,9 @@ class Spool:
         """What an earlier run has measured, whole or not at all."""
         _write_whole(self.samples_path(job), lines)
 
+    def stack_path(self, job: Job) -> Path:
+        return self.folder / f"{job.name}.stack"
+
     def result_path(self, job: Job) -> Path:
         return self.folder / f"{job.name}.json"
 
@@ -225,7 +243,12 @@ class Spool:
 
     def forget(self, job: Job) -> None:
         """The run's own files have it all."""
-        for path in (self.result_path(job), self.problems_path(job), self.samples_path(job)):
+        for path in (
+            self.result_path(job),
+            self.problems_path(job),
+            self.stack_path(job),
+            self.samples_path(job),
+        ):
             path.unlink(missing_ok=True)
 
     def remove(self) -> None:

@@ -90,6 +90,8 @@ class RunStore:
     def _append(self, job: Job, result: Result) -> None:
         self._samples.sync()
         self.about["jobs"][job.name] = {"key": list(job.key), **result.about}
+        if result.row["status"] != Status.OK:
+            self.about["jobs"][job.name] |= self._for_a_retry(job)
         for key in ("compiler", "flags"):  # the first job's stand for the run; each job has its own too
             if key in result.about:
                 self.about.setdefault(key, result.about[key])
@@ -99,6 +101,14 @@ class RunStore:
         self.spool.forget(job)
         self.rows.append(result.row)
         self._copied = 0
+
+    def _for_a_retry(self, job: Job) -> dict[str, Any]:
+        """What the tables do not tell of a job that was given up."""
+        stack = self.spool.stack_path(job)
+        return {
+            "disagreed": self.spool.problems_path(job).exists(),
+            "stack": stack.read_text(encoding="utf8") if stack.exists() else "0",
+        }
 
     # Opening
 
@@ -196,6 +206,7 @@ class RunStore:
                 self.spool.finish(job, Result(row, about))
             elif not row["n_samples"] and not about.get("disagreed"):
                 self.spool.put_samples(job, lines[job.key])
+                write_whole(self.spool.stack_path(job), about.get("stack", "0"))
 
     # One run at a time
 

@@ -35,12 +35,12 @@ effort = "fast"
 """
 
 
-def dies_in_the_middle(shop: Shop, at: int) -> None:
+def dies_in_the_middle(shop: Shop, at: int, frames: int = N // 2) -> None:
     """The board of the n-th job stops answering, and is well again for the next."""
 
     def die(target: FakeTarget) -> None:
         if len(shop.targets) == at:
-            target.to_host = lambda n, frame: [(0.0, frame)] if n < N // 2 else []
+            target.to_host = lambda n, frame: [(0.0, frame)] if n < frames else []
 
     shop.on_target = die
 
@@ -69,6 +69,23 @@ def test_a_row_that_disagrees_is_measured_anew(tmp_path: Path, shop: Shop) -> No
     assert run(tmp_path / "run", resume=True).ok == 4
     (target,) = shop.targets
     assert len(target.device.predictions) >= N
+
+
+def test_a_job_that_disagreed_before_it_was_given_up_begins_anew(tmp_path: Path, shop: Shop) -> None:
+    """Its samples say nothing of the disagreement, which must not be lost with a retry."""
+    dies_in_the_middle(shop, 1, frames=BATCH + 30)  # one batch is checked by then
+    broken = shop.on_target
+
+    def drift(target: FakeTarget) -> None:
+        broken(target)
+        target.drift = 2 if len(shop.targets) == 1 else 0
+
+    shop.on_target = drift
+    assert run(tmp_path / "run").failed == 1
+    shop.targets.clear()
+    shop.on_target = lambda _: None
+    assert run(tmp_path / "run", resume=True).ok == 4
+    assert len(shop.targets[0].device.predictions) >= N
 
 
 @pytest.mark.usefixtures("shop")

@@ -10,6 +10,7 @@ from harness.errors import NoAnswer, WrongFirmware
 from harness.jobs import Job
 from harness.session import BATCH, Checks, Measurement, Session
 from harness.spool import SampleLog, Spool, quoted
+from harness.targets.base import Facts
 from models.device import Array
 from tests.harness.fake_device import FakeDevice, nothing, on
 from tests.harness.fakes import FakeTarget, device_for, sum_model
@@ -125,6 +126,13 @@ def test_a_session_continues_after_the_last_stored_sample(spool: Spool) -> None:
     assert spool.samples_path(JOB).read_bytes() == text
     # The batch of the last stored sample is asked for again, for its windows and as a proof of sameness.
     assert len(device.predictions) == N - (cut.count(b"\n") - 1) // BATCH * BATCH
+
+
+def test_the_deepest_stack_is_that_of_all_samples(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = FakeTarget(device_for(MODEL))
+    monkeypatch.setattr(deep, "facts", lambda: Facts("fake", "invented", cycles=1, stack_peak=99))
+    run(deep, spool, samples=BATCH + 3)
+    assert run(FakeTarget(device_for(MODEL)), spool).facts.stack_peak == 99
 
 
 def test_a_pin_that_never_rises_is_noticed(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
