@@ -19,6 +19,7 @@ class Effort(StrEnum):
 
 class Numbers(StrEnum):
     int8 = "int8"
+    int16 = "int16"
     float32 = "float32"
 
 
