@@ -1,7 +1,7 @@
 """Trained models, each trained once: from the run's folder, else from this user's cache, else from training.
 
-The cache's key is everything a training depends on: the data, the recipe, the source of `models`, and the
-versions of the libraries that compute. A change anywhere trains anew, and nothing else does.
+The cache's key is everything a training depends on: the data, the recipe, the source of the model's learner,
+and the versions of the libraries that compute. A change there trains anew, and nothing else does.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import models
-from harness import paths
+from harness import lineage, paths
 from harness.errors import InputError, KilobenchError, RunFolderError
 from harness.jobs import Recipe
 from models import modelfile
@@ -83,26 +82,27 @@ def path_of(folder: Path, recipe: Recipe, numbers: str) -> Path:
     return folder / f"{recipe.name}-{numbers}{SUFFIX}"
 
 
-def key(recipe: Recipe, data: Dataset) -> str:
-    """A name for everything that decides what training gives."""
-    digest = hashlib.sha256(json.dumps([*recipe, _environment(), data.source]).encode())
+def key(recipe: Recipe, data: Dataset, source: str | None = None) -> str:
+    """A name for everything that decides what training gives; `source` is of what is not the registry's."""
+    digest = hashlib.sha256(
+        json.dumps([*recipe, _environment(), source or _source(recipe), data.source]).encode()
+    )
     for part in (data.X_train, data.y_train, data.X_test, data.y_test):
         digest.update(f"{part.dtype.str}{part.shape}".encode())
         digest.update(part.tobytes())
     return digest.hexdigest()[:32]
 
 
+def _source(recipe: Recipe) -> str:
+    # How long a model takes is told by the costs of all families, each by name.
+    return lineage.of_model(recipe.model) if recipe.limit is None else lineage.of_models()
+
+
 @cache
 def _environment() -> str:
-    root = Path(models.__file__).parent
-    sources = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        content = path.read_bytes()
-        sources.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
     libraries = [f"{name} {version(name)}" for name in LIBRARIES]
     # Another processor may have the linear algebra library take another path, and round otherwise.
-    machine = [platform.machine(), platform.python_version()]
-    return " ".join([*libraries, *machine, sources.hexdigest()])
+    return " ".join([*libraries, platform.machine(), platform.python_version()])
 
 
 def _stored(folder: Path, recipe: Recipe, numbers: str) -> DeviceModel | None:

@@ -68,6 +68,12 @@ def candidates(name: str) -> Candidates:
     return found
 
 
+def modules(name: str) -> tuple[str, str]:
+    """Where a model's estimator and its candidates are."""
+    family = _family(name)
+    return family.estimator.partition(":")[0], family.candidates.partition(":")[0]
+
+
 def _family(name: str) -> Family:
     if name not in FAMILIES:
         raise UnknownName("model", name, FAMILIES)

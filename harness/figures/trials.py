@@ -1,8 +1,8 @@
 """Trials: the computations that figures are drawn from, each done once and kept by content.
 
 A trial is a function of harness.figures.work by name, a dataset, a seed and options. Its result is kept in
-the user's cache under everything it depends on (the data, the source of `models`, the libraries), so that a
-picture that is drawn again costs no computing, and a stopped command goes on where it was.
+the user's cache under everything it depends on (the data, our source that computes it, the libraries), so
+that a picture that is drawn again costs no computing, and a stopped command goes on where it was.
 """
 
 from __future__ import annotations
@@ -95,7 +95,20 @@ def _done(trial: Trial) -> tuple[Trial, Result]:
             found: dict[str, Any] = getattr(work, trial.work)(data, trial.seed, **json.loads(trial.options))
         return found
 
+    what = f"{trial.work} {trial.options}"
     try:
-        return trial, kept.numbers(f"{trial.work} {trial.options}", data, trial.seed, compute)
+        return trial, kept.numbers(what, data, trial.seed, compute, modules=_modules(trial))
     except KilobenchError as error:
         return trial, {"missing": str(error)}
+
+
+def _modules(trial: Trial) -> list[str]:
+    """Of ours that the trial computes with: its function's, and those that its options name."""
+    from harness.figures import work
+    from models import registry
+
+    options = json.loads(trial.options)
+    named = [options["estimator"].partition(":")[0]] if "estimator" in options else []
+    if "model" in options:
+        named += registry.modules(options["model"])
+    return [getattr(work, trial.work).__module__, *named]

@@ -1,7 +1,7 @@
 """Results of long measurements, each measured once: a second call goes on where the first one stopped.
 
-They lie in the user's cache under the key of trained models, which covers the data, the source of `models`
-and the libraries that compute: a change anywhere measures anew, and nothing else does.
+They lie in the user's cache under the key of trained models, which covers the data, the source of what is
+measured and the libraries that compute: a change there measures anew, and nothing else does.
 """
 
 from __future__ import annotations
@@ -9,20 +9,25 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from harness import paths, trained
+from harness import lineage, paths, trained
 from harness.jobs import Recipe
 from models.datasets import Dataset
 
 Numbers = dict[str, float]
 
 
-def numbers(what: str, data: Dataset, seed: int, measure: Callable[[], Numbers]) -> Numbers:
-    """What `measure` gives; `what` says in words everything about it but the data and the seed."""
+def numbers(
+    what: str, data: Dataset, seed: int, measure: Callable[[], Numbers], *, modules: Iterable[str]
+) -> Numbers:
+    """What `measure` gives; `what` says in words everything about it but the data and the seed.
+
+    modules: of ours that it computes with.
+    """
     recipe = Recipe(data.name, what, 0, seed, "measured")
-    path = paths.cache() / "measured" / f"{trained.key(recipe, data)}.json"
+    path = paths.cache() / "measured" / f"{trained.key(recipe, data, lineage.of(modules))}.json"
     with contextlib.suppress(OSError, ValueError):
         found: Numbers = json.loads(path.read_text("utf8"))
         return found

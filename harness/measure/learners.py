@@ -150,7 +150,10 @@ def _errors(kind: type[Any], dataset: str, **options: Any) -> tuple[float, str]:
         return {"error": 100 * float((estimator.predict(data.X_test) != data.y_test).mean())}
 
     what = f"{kind.__name__} {options}"
-    found = [kept.numbers(what, data, seed, partial(error, seed))["error"] for seed in SEEDS]
+    found = [
+        kept.numbers(what, data, seed, partial(error, seed), modules=[kind.__module__])["error"]
+        for seed in SEEDS
+    ]
     return statistics.mean(found), spread(found)
 
 
@@ -166,7 +169,9 @@ def _precision(dataset: str, seed: int, shape: dict[str, Any]) -> kept.Numbers:
         found = {f"P@{k}": 100 * precision_at(k, scores, data.y_test) for k in (1, 3, 5)}
         return {**found, "paper_bytes": estimator.paper_bytes_}
 
-    return kept.numbers(f"ProtoNNMultilabel {shape}", data, seed, measure)
+    return kept.numbers(
+        f"ProtoNNMultilabel {shape}", data, seed, measure, modules=[ProtoNNMultilabel.__module__]
+    )
 
 
 def _algorithm_1(dataset: str, seed: int, kilobytes: int, shape: tuple[int, int]) -> kept.Numbers:
@@ -178,7 +183,9 @@ def _algorithm_1(dataset: str, seed: int, kilobytes: int, shape: tuple[int, int]
         estimator.set_params(random_state=seed).fit(data.X_train, data.y_train)
         return {"accuracy": float(estimator.score(data.X_test, data.y_test))}
 
-    return kept.numbers(f"Algorithm 1 in {kilobytes} kB, {shape}", data, seed, accuracy)
+    return kept.numbers(
+        f"Algorithm 1 in {kilobytes} kB, {shape}", data, seed, accuracy, modules=["models.protonn"]
+    )
 
 
 def _validated(dataset: str, seed: int, kilobytes: int, shape: tuple[int, int]) -> float:
@@ -196,7 +203,7 @@ def _validated(dataset: str, seed: int, kilobytes: int, shape: tuple[int, int]) 
         return {"accuracy": float(trial.score(held, truth))}
 
     what = f"Algorithm 1 in {kilobytes} kB, {shape}, {TRIAL_ROUNDS} rounds, validated"
-    return kept.numbers(what, data, seed, accuracy)["accuracy"]
+    return kept.numbers(what, data, seed, accuracy, modules=["models.protonn"])["accuracy"]
 
 
 def of_paper_size(kilobytes: int, shape: tuple[int, int], features: int, classes: int) -> Any:

@@ -12,6 +12,8 @@ from harness.measure import figures, kept, learners
 from harness.measure.figures import Figure
 from models import datasets
 
+MODULES = ["models.linear"]
+
 
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
@@ -28,10 +30,10 @@ def test_what_was_measured_is_not_measured_again() -> None:
         return {"error": 1.25}
 
     for _ in range(2):
-        assert kept.numbers("this", data, 0, measure) == {"error": 1.25}
+        assert kept.numbers("this", data, 0, measure, modules=MODULES) == {"error": 1.25}
     assert len(calls) == 1
-    kept.numbers("this", data, 1, measure)
-    kept.numbers("that", data, 0, measure)
+    kept.numbers("this", data, 1, measure, modules=MODULES)
+    kept.numbers("that", data, 0, measure, modules=MODULES)
     assert len(calls) == 3
 
 
@@ -41,16 +43,16 @@ def test_a_measurement_that_was_stopped_leaves_nothing(own_cache: Path) -> None:
 
     data = datasets.load("cancer")
     with pytest.raises(KeyboardInterrupt):
-        kept.numbers("this", data, 0, stopped)
-    assert kept.numbers("this", data, 0, lambda: {"error": 2.0}) == {"error": 2.0}
+        kept.numbers("this", data, 0, stopped, modules=MODULES)
+    assert kept.numbers("this", data, 0, lambda: {"error": 2.0}, modules=MODULES) == {"error": 2.0}
 
 
 def test_a_damaged_result_is_measured_anew(own_cache: Path) -> None:
     data = datasets.load("cancer")
-    kept.numbers("this", data, 0, lambda: {"error": 1.0})
+    kept.numbers("this", data, 0, lambda: {"error": 1.0}, modules=MODULES)
     for path in own_cache.rglob("*.json"):
         path.write_text('{"err')
-    assert kept.numbers("this", data, 0, lambda: {"error": 2.0}) == {"error": 2.0}
+    assert kept.numbers("this", data, 0, lambda: {"error": 2.0}, modules=MODULES) == {"error": 2.0}
 
 
 def test_trainings_are_shared_with_runs(own_cache: Path) -> None:
