@@ -18,7 +18,10 @@ RESULTS = Path("results")
 
 def command(
     suite: Annotated[
-        str, typer.Argument(metavar="SUITE", help="quick, or a suite file of your own (.toml).")
+        str,
+        typer.Argument(
+            metavar="SUITE", help="quick, uno, paper, reference, or a suite file of your own (.toml)."
+        ),
     ],
     *,
     board: Annotated[
