@@ -55,6 +55,7 @@ class ProtoNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "auto": pca by default, random for the paper's solver.
     epochs : passes over the data (default: 60, fewer for large data); for the paper's solver, epochs in each
         block (default 20, or 5 on more than 20,000 samples).
+    trained : which of "W", "B" and "Z" the paper's solver improves, as in "WZ"; the others stay fixed.
     rounds, n_init : alternating rounds of the paper's solver, and random starts of which the best is kept.
     batch_size : None grows with the data from 128 to 512.
     learning_rate, weight_decay, label_smoothing : of the default solver. A decay of None follows the number
@@ -77,6 +78,7 @@ class ProtoNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         gamma: float = 1.0,
         init: str = "auto",
         epochs: int | None = None,
+        trained: str = "WBZ",
         rounds: int = 150,
         n_init: int = 1,
         batch_size: int | None = None,
@@ -97,6 +99,7 @@ class ProtoNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.gamma = gamma
         self.init = init
         self.epochs = epochs
+        self.trained = trained
         self.rounds = rounds
         self.n_init = n_init
         self.batch_size = batch_size
@@ -211,6 +214,8 @@ class ProtoNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.paper_bytes_ = paper_bytes(*learned.params.values())
 
     def _fit_paper(self, x: Array, labels: Array, x_unit: float, rng: np.random.Generator) -> None:
+        if not self.trained or not set(self.trained) <= set(protonn_paper.ORDER):
+            raise ValueError(f"trained is {self.trained!r}; it must be one or more of W, B and Z.")
         Y = one_hot(labels, len(self.classes_))
         small = len(x) <= GD_SAMPLES
         found = protonn_paper.fit(
@@ -228,6 +233,7 @@ class ProtoNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 w_density=self.w_density,
                 b_density=self.b_density,
                 z_density=self.z_density,
+                trained=self.trained,
             ),
             rng=rng,
             progress=self._print if self.verbose else None,

@@ -37,6 +37,8 @@ class PaperRecipe:
     w_density: float = 1.0
     b_density: float = 0.8
     z_density: float = 0.8
+    trained: str = "".join(ORDER)
+    """The matrices that are improved; the others stay as they start, but for their density."""
 
 
 @dataclass(frozen=True)
@@ -167,11 +169,13 @@ def solve(
     """Improve `params` in place; the number of rounds done. Ctrl-C ends early with what there is."""
     limits = {"W": recipe.w_density, "B": recipe.b_density, "Z": recipe.z_density}
     keep = {name: int(np.ceil(share * params[name].size)) for name, share in limits.items()}
+    for name in set(ORDER) - set(recipe.trained):
+        params[name] = _threshold(params[name], keep[name])
     steps = dict.fromkeys(ORDER, 1.0)
     done = 0
     try:
         for done in range(1, recipe.rounds + 1):
-            for name in ORDER:
+            for name in (name for name in ORDER if name in recipe.trained):
                 block = samples.during(name, params)
                 steps[name] = _improve(name, params, block, keep[name], steps[name], recipe=recipe, rng=rng)
             if progress:

@@ -118,3 +118,21 @@ def test_unknown_solver_and_start_are_refused() -> None:
         ProtoNNClassifier(solver="magic").fit(X, y)
     with pytest.raises(ValueError, match="init is 'magic'"):
         ProtoNNClassifier(init="magic").fit(X, y)
+
+
+@pytest.mark.parametrize("trained", ["Z", "WZ", "B"])
+def test_what_is_not_trained_stays_as_it_starts_but_for_its_density(trained: str) -> None:
+    params, samples = small_problem()
+    before = {name: value.copy() for name, value in params.items()}
+    recipe = PaperRecipe(rounds=2, epochs=2, w_density=0.5, b_density=1.0, z_density=1.0, trained=trained)
+    protonn_paper.solve(samples, params, recipe=recipe, rng=np.random.default_rng(0))
+    for name in "WBZ":
+        kept = params[name] != 0
+        same = np.array_equal(params[name][kept], before[name][kept])
+        assert same == (name not in trained)
+    assert np.count_nonzero(params["W"]) == 5
+
+
+def test_matrices_that_do_not_exist_cannot_be_trained() -> None:
+    with pytest.raises(ValueError, match="W, B and Z"):
+        ProtoNNClassifier(solver="paper", trained="WQ").fit(np.eye(4), [0, 1, 0, 1])
