@@ -255,7 +255,9 @@ def _table(
     kept: npt.NDArray[np.int64] | None = None
     most = codes(classes, leaf_bytes)
     if n_features > most:
-        kept = np.unique(np.concatenate([t.feature[t.feature >= 0] for t in trees] + [np.zeros(1, int)]))
+        used = np.unique(np.concatenate([t.feature[t.feature >= 0] for t in trees]))
+        # An array of the firmware has at least one entry, even where all trees are leaves.
+        kept = used if len(used) else np.zeros(1, dtype=np.int64)
         if len(kept) > most:
             raise InputError(
                 f"The trees use {len(kept)} features, and a byte can name {most} of them beside the leaves.",

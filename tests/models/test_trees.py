@@ -191,6 +191,12 @@ def test_features_of_16_bits_can_be_told_apart_where_8_cannot(kind: Any) -> None
         fine.to_device("int8")
 
 
+def test_as_many_features_as_a_byte_can_name_may_be_any_of_them() -> None:
+    wide = [Tree(*np.array([[i, 0, 1, 2, 0], [-1, 0, 0, 0, 0], [-1, 0, 0, 0, 1]]).T) for i in range(1, 254)]
+    model = Trees.from_trees(wide, SCALES["int8"], range(3), n_features=300)
+    assert len(model.arrays["kept"]) == 253  # a byte's 256 codes less one a class
+
+
 def test_integers_that_fit_int8_can_be_sent_as_int16(digits: datasets.Dataset) -> None:
     model = ForestClassifier(3, max_leaves=9, random_state=0).fit(digits.X_train, digits.y_train)
     small, large = model.to_device("int8"), model.to_device("int16")
