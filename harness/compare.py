@@ -13,7 +13,8 @@ from enum import StrEnum
 from typing import Any
 
 from harness.errors import InputError
-from harness.report.rundata import RIGHT, WRONG, Outcomes, Row, Run
+from harness.report.rundata import Row, Run
+from harness.report.runfiles import RIGHT, WRONG, Outcomes
 from harness.stats import sign_test
 
 SIGNIFICANT = 0.05

@@ -10,7 +10,7 @@ import typer
 from harness.commands import show
 
 if TYPE_CHECKING:
-    from harness.report import ReportFiles
+    from harness.report.everything import ReportFiles
 
 
 def command(

@@ -1,5 +1,5 @@
-"""`python -m harness.measure [NAME…]`: groups of figures (loop, kernels, line, learners) or single sources,
-as in learners.budgets; all groups without a name."""
+"""`python -m harness.measure [NAME…]`: groups of figures (loop, kernels, line, learners, report) or single
+sources, as in learners.budgets; all groups without a name."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import sys
 
 from harness import paths
 from harness.errors import UnknownName
-from harness.measure import figures, kernels, learners, line, loop
+from harness.measure import figures, kernels, learners, line, loop, report
 
 GROUPS: dict[str, tuple[figures.Source, ...]] = {
     "loop": loop.SOURCES,
     "kernels": kernels.SOURCES,
     "line": line.SOURCES,
     "learners": learners.SOURCES,
+    "report": report.SOURCES,
 }
 
 

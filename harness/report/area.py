@@ -48,8 +48,8 @@ class Area:
 def text_width(text: str, size: float, bold: bool = False) -> float:
     """How wide a line of text will be, in points, before it is drawn."""
     from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
+    from matplotlib.textpath import text_to_path
 
-    font = FontProperties(family=theme.style()["font.family"], weight="bold" if bold else "normal")
-    # A text path drops white space at the end, and "$" would start a formula.
-    return float(TextPath((0, 0), text, size=size, prop=font, usetex=False).get_extents().width)
+    font = FontProperties(family=theme.style()["font.family"], weight="bold" if bold else "normal", size=size)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    return float(width)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.report import tables
-from harness.report.rundata import Confusion, Row, Run
+from harness.report.rundata import Row, Run
+from harness.report.runfiles import Confusion
 
 WORTH_TELLING = ("compiler", "flags", "timing", "simulator", "streaming", "clipped", "resent", "restarts")
 

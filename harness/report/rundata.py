@@ -1,16 +1,11 @@
-"""Reads a run folder back: run.json, rows.csv and samples.csv, each line checked before it is believed."""
+"""A run that was read back: its rows, what became of every sample, and what is not as it should be."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
 import zlib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +13,9 @@ from harness.boards import Board
 from harness.boards import load as load_board
 from harness.errors import KilobenchError, RunFolderError
 from harness.jobs import KEY_COLUMNS
-from harness.report import naming, published
+from harness.report import naming, published, runfiles
+from harness.report.runfiles import RIGHT, Confusion, Key, Outcomes
 from harness.stats import fraction_interval
-from harness.store import SAMPLE_COLUMNS, SCHEMA
 from models import budget
 
 TITLES = {
@@ -42,15 +37,6 @@ TITLES = {
     "gbdt": "GBDT",
 }
 """Models as the papers write them; a plug-in's is shown by its own name."""
-
-
-Key = tuple[str, ...]
-"""What names a job, as KEY_COLUMNS."""
-Outcomes = bytearray
-"""What became of each sample of a job, by its number: 0 not there, 1 wrong, 2 right."""
-WRONG, RIGHT = 1, 2
-Confusion = Counter[tuple[str, str]]
-"""How many samples of each label got which class."""
 
 
 @dataclass(frozen=True)
@@ -162,12 +148,6 @@ class Row:
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
-SINCE_SCHEMA_2 = {
-    **{"seed": "0", "speed": "no", "max_ms": "", "shape": "", "clipped": ""},
-    **{"energy_low_uJ": "", "energy_high_uJ": "", "energy_net_uJ": "", "energy_meter": "", "volts": ""},
-    "volts_kind": "",
-}
-"""Columns that older runs lack, and what holds for those."""
 PARSERS = {"int | None": int, "float | None": float}
 
 
@@ -234,9 +214,9 @@ def read(folder: Path) -> Run:
             raise RunFolderError(
                 f"{folder} holds no run: {name} is missing.", "Give the folder that `kilobench run` wrote."
             )
-    about = _about(folder / "run.json")
+    about = runfiles.about(folder / "run.json")
     notes: list[str] = []
-    lines = _lines(folder / "rows.csv", COLUMNS, notes)
+    lines = runfiles.lines(folder / "rows.csv", COLUMNS, notes)
     rows = tuple(_row(dict(zip(COLUMNS, cells, strict=True)), folder) for cells in lines)
     if not rows:
         raise RunFolderError(
@@ -244,48 +224,8 @@ def read(folder: Path) -> Run:
         )
     if "finished" not in about:
         notes.append("The run is not complete; `kilobench run … --resume` takes it up again.")
-    outcomes, confusions = _samples(folder / "samples.csv", notes)
+    outcomes, confusions = runfiles.samples(folder / "samples.csv", notes)
     return Run(folder, about, rows, (*notes, *_retrace(rows, outcomes)), outcomes, confusions)
-
-
-def _about(path: Path) -> dict[str, Any]:
-    try:
-        about = json.loads(path.read_text(encoding="utf8"))
-    except (OSError, ValueError) as error:
-        raise RunFolderError(f"{path} cannot be read: {error}.", "Run the suite again.") from error
-    if not isinstance(about, dict):
-        raise RunFolderError(f"{path} is not a run's description.", "Run the suite again.")
-    if about.get("schema") not in (1, SCHEMA):
-        raise RunFolderError(
-            f"{path} is of schema {about.get('schema')!r}, and this version of kilobench knows {SCHEMA}.",
-            "Report it with the version that made it, or run the suite again.",
-        )
-    return about
-
-
-def _samples(path: Path, notes: list[str]) -> tuple[dict[Key, Outcomes], dict[Key, Confusion]]:
-    """What became of every sample, and the confusion of every job."""
-    outcomes: dict[Key, Outcomes] = {}
-    confusions: dict[Key, Confusion] = {}
-    if not path.is_file():
-        notes.append("samples.csv is missing, so that the figures cannot be traced back to samples.")
-        return outcomes, confusions
-    key_of = itemgetter(*(SAMPLE_COLUMNS.index(column) for column in KEY_COLUMNS))
-    number_of, label_of, class_of = map(SAMPLE_COLUMNS.index, ("sample", "label", "device_class"))
-    for line in _lines(path, SAMPLE_COLUMNS, notes):
-        key = key_of(line)
-        found = outcomes.setdefault(key, bytearray())
-        try:
-            number = int(line[number_of])
-        except ValueError as error:
-            raise RunFolderError(
-                f"{path}: {line[number_of]!r} is not the number of a sample.", "Run the suite again."
-            ) from error
-        if number >= len(found):
-            found.extend(bytes(number + 1 - len(found)))
-        found[number] = RIGHT if line[label_of] == line[class_of] else WRONG
-        confusions.setdefault(key, Counter())[line[label_of], line[class_of]] += 1
-    return outcomes, confusions
 
 
 def _retrace(rows: Sequence[Row], outcomes: Mapping[Key, Outcomes]) -> list[str]:
@@ -301,38 +241,6 @@ def _retrace(rows: Sequence[Row], outcomes: Mapping[Key, Outcomes]) -> list[str]
                 f"samples.csv {right} of {total}."
             )
     return notes
-
-
-def _lines(path: Path, columns: tuple[str, ...], notes: list[str]) -> Iterator[list[str]]:
-    """The whole lines of a CSV with exactly these columns, or with those of older runs, which are completed.
-
-    A torn last line is left out, and noted.
-    """
-    try:
-        text = path.read_text(encoding="utf8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RunFolderError(f"{path} cannot be read: {error}.", "Run the suite again.") from error
-    whole, newline, torn = text.rpartition("\n")
-    if torn:
-        notes.append(
-            f"The last line of {path.name} was cut short and is left out; "
-            "`kilobench run … --resume` measures it again."
-        )
-    lines = list(csv.reader(io.StringIO(whole + newline)))
-    older = tuple(column for column in columns if column not in SINCE_SCHEMA_2)
-    header = tuple(lines[0]) if lines else ()
-    if header not in (columns, older):
-        raise RunFolderError(
-            f"{path} does not begin with the columns of a run.", f"It should begin with {','.join(columns)}."
-        )
-    for number, cells in enumerate(lines[1:], start=2):
-        if len(cells) != len(header):
-            raise RunFolderError(
-                f"{path}, line {number}: {len(cells)} columns instead of {len(header)}.",
-                "Run the suite again.",
-            )
-        known = {**SINCE_SCHEMA_2, **dict(zip(header, cells, strict=True))}
-        yield cells if header == columns else [known[column] for column in columns]
 
 
 def _row(cells: dict[str, str], folder: Path) -> Row:

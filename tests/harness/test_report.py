@@ -13,7 +13,7 @@ from rich.console import Console
 from harness import report
 from harness.errors import RunFolderError
 from harness.jobs import ROW_COLUMNS
-from harness.report import numbers, published, rundata, summary, tables
+from harness.report import numbers, published, rundata, runfiles, summary, tables
 from tests.harness import fixture_run as fixture
 
 
@@ -76,7 +76,7 @@ def test_a_run_of_schema_1_still_opens(folder: Path) -> None:
         with (folder / name).open(newline="") as file:
             lines = list(csv.DictReader(file))
         with (folder / name).open("w", newline="") as file:
-            columns = [column for column in lines[0] if column not in rundata.SINCE_SCHEMA_2]
+            columns = [column for column in lines[0] if column not in runfiles.SINCE_SCHEMA_2]
             writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
             writer.writeheader()
             writer.writerows(lines)
