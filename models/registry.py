@@ -28,6 +28,7 @@ class Family:
 
 
 FAMILIES: dict[str, Family] = {
+    "bnc": Family("models.bnc:BNCClassifier", "models.bnc:candidates"),
     "bonsai": Family("models.bonsai:BonsaiClassifier", "models.bonsai_search:candidates"),
     "ldkl": Family("models.ldkl:LDKLClassifier", "models.ldkl:candidates"),
     "ldkl-l1": Family("models.ldkl:LDKLClassifier", "models.ldkl:candidates_l1"),
