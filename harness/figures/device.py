@@ -5,10 +5,35 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 
-from harness.figures.sizes import COMPRESSED
 from harness.figures.spec import Point
 from harness.report import numbers
 from harness.report.rundata import Row
+
+IN_PROTONN = {
+    "protonn": "ProtoNN",
+    "ldkl-l1": "LDKL-L1",
+    "mlp": "NeuralNet Pruning",
+    "linear": "L1 Logistic",
+}
+IN_BONSAI = {"bonsai": "Bonsai", "linear": "Linear", "ldkl": "LDKL", "mlp": "NNPrune"}
+LARGER = 2048
+"""The budget of integers that use as many bytes as the papers' floats."""
+
+
+def milliseconds(row: Row) -> float | None:
+    return row.ms
+
+
+def millijoules(row: Row) -> float | None:
+    return None if row.energy_uJ is None else row.energy_uJ / 1000
+
+
+def percent(row: Row) -> float | None:
+    return None if row.accuracy is None else 100 * row.accuracy
+
+
+def kilobytes(row: Row) -> float | None:
+    return None if row.flash_model is None else row.flash_model / 1024
 
 
 def points(
@@ -17,7 +42,7 @@ def points(
     """The mean of the seeds of each method, its accuracy on the label."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        if row.ok and figure(row) is not None:
+        if row.ok and method(row) and figure(row) is not None:
             groups.setdefault((row.dataset, method(row)), []).append(row)
     found = []
     for (dataset, name), own in groups.items():
@@ -37,24 +62,16 @@ def points(
     return found
 
 
-FAMILIES = {
-    "protonn": "ProtoNN",
-    "bonsai": "Bonsai",
-    "linear": "L1 Logistic",
-    "ldkl-l1": "LDKL-L1",
-    "mlp": "NeuralNet Pruning",
-}
-
-
-def with_format(row: Row) -> str:
-    """As ProtoNN's authors write it: the integer form is their optimised one."""
-    family = COMPRESSED.get(row.model, row.family)
-    form = "float" if row.numbers == "float32" else "optimized"
-    return f"{family} ({form}, {row.size.replace(' ', '')})"
+def as_in_protonn(row: Row) -> str:
+    """As ProtoNN's authors write it: the integer form is their optimised one. Empty: not in their figure."""
+    family = IN_PROTONN.get(row.model, "")
+    if row.numbers == "float32":
+        return "ProtoNN (float, 2kB)" if row.model == "protonn" else family
+    return f"{family} (optimized, 2kB)" if family and row.budget == LARGER else ""
 
 
 def as_in_bonsai(row: Row) -> str:
-    """As Bonsai's authors write it: BonsaiOpt is the integer form; the others they only have in floats."""
-    names = {"bonsai": "Bonsai", "linear": "Linear", "ldkl": "LDKL", "mlp": "NNPrune"}
-    family = names.get(row.model, row.family)
-    return family if row.numbers == "float32" else f"{family}Opt"
+    """As Bonsai's authors write it: BonsaiOpt is the integer form; of the others they only have floats."""
+    if row.numbers == "float32":
+        return IN_BONSAI.get(row.model, "")
+    return "BonsaiOpt" if row.model == "bonsai" and row.budget != LARGER else ""

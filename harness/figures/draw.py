@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 4.2, 3.4
 """Inches of a panel."""
 MARKERS = "osD^vP*Xh<>"
+SIDE = 0.21
+"""Half of the way between our bar and the published one."""
+SHORT = 10
 CYCLE = ("#0063a6", "#00735a", "#b54a00", "#9b3583", "#775a00", "#46515c", "#c1272d", "#3b7a00", "#5a4fcf")
 """Dark enough to be read on paper; a marker of its own tells each method from its neighbours."""
 
@@ -32,7 +35,7 @@ def curves(points: Sequence[Point], *, x: str, y: str, log: bool = True) -> Figu
         if log:
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set_title(dataset, loc="left", weight="bold")
+        axes.set_title(_title(dataset, own), loc="left", weight="bold")
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         axes.grid(axis="y")
@@ -42,52 +45,69 @@ def curves(points: Sequence[Point], *, x: str, y: str, log: bool = True) -> Figu
 
 def dots(points: Sequence[Point], *, x: str) -> Figure:
     """A panel a dataset, a line a method; ours and the published value on the same line."""
-    from matplotlib.lines import Line2D
-
     groups = by(points, lambda point: point.dataset)
-    methods = list(dict.fromkeys(point.method for point in points))
-    figure, panels = _panels(len(groups), height=max(1.8, 0.32 * len(methods) + 1.1))
+    most = max((len({point.method for point in own}) for own in groups.values()), default=1)
+    figure, panels = _panels(len(groups), height=max(1.8, 0.3 * most + 1.1))
     for axes, (dataset, own) in zip(panels, groups.items(), strict=True):
+        methods = list(dict.fromkeys(point.method for point in own))
         for point in own:
             place = len(methods) - methods.index(point.method)
             _dot(axes, point, place)
         axes.set_yticks(range(len(methods), 0, -1), methods)
         axes.set_ylim(0.3, len(methods) + 0.7)
-        axes.set_title(dataset, loc="left", weight="bold")
+        axes.set_title(_title(dataset, own), loc="left", weight="bold")
         axes.set_xlabel(x)
         axes.grid(axis="x")
-    handles = [
-        Line2D([], [], ls="", marker="o", color=CYCLE[0], label="ours"),
-        Line2D([], [], ls="", marker="o", mfc="none", mec=theme.MUTED.light, label="published"),
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    _ours_and_published(figure, "o")
     return figure
 
 
 def bars(points: Sequence[Point], *, y: str) -> Figure:
-    """A panel a dataset, a bar a method with a text on it."""
+    """A panel a dataset, and for each method our bar beside the published one, with a text on it."""
     groups = by(points, lambda point: point.dataset)
     figure, panels = _panels(len(groups), height=4.0)
     for axes, (dataset, own) in zip(panels, groups.items(), strict=True):
-        for place, point in enumerate(own):
-            colour = CYCLE[0] if point.ours else theme.MUTED.light
-            axes.bar(
-                place,
-                point.y,
-                0.7,
-                color=colour if point.ours else "none",
-                edgecolor=colour,
-                yerr=point.sd or None,
-            )
-            axes.annotate(
-                point.label, (place, point.y), (0, 3), textcoords="offset points", ha="center", size=8
-            )
-        axes.set_xticks(range(len(own)), [point.method for point in own], rotation=40, ha="right", size=8)
-        axes.set_title(dataset, loc="left", weight="bold")
+        methods = list(dict.fromkeys(point.method for point in own))
+        for point in own:
+            _bar(axes, point, methods.index(point.method) + (-SIDE if point.ours else SIDE))
+        axes.set_xticks(range(len(methods)), methods, rotation=35, ha="right", rotation_mode="anchor", size=8)
+        axes.set_title(_title(dataset, own), loc="left", weight="bold")
         axes.set_ylabel(y)
         axes.set_yscale("log")
-        axes.margins(y=0.12)
+        axes.margins(y=0.15)
+    _ours_and_published(figure, "s")
     return figure
+
+
+def _bar(axes: Axes, point: Point, place: float) -> None:
+    colour = CYCLE[0] if point.ours else theme.MUTED.light
+    axes.bar(
+        place,
+        point.y,
+        1.8 * SIDE,
+        color=colour if point.ours else "none",
+        edgecolor=colour,
+        yerr=point.sd or None,
+    )
+    # Bars with long remarks stand for what was modelled: that is in the caption and the CSV.
+    text = point.label if len(point.label) <= SHORT else ""
+    axes.annotate(
+        text, (place, point.y), (0, 3), textcoords="offset points", ha="center", size=6.5, rotation=90
+    )
+
+
+def _title(dataset: str, points: Sequence[Point]) -> str:
+    return dataset if any(point.ours for point in points) else f"{dataset} (published alone)"
+
+
+def _ours_and_published(figure: Figure, marker: str) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], ls="", marker=marker, color=CYCLE[0], label="ours"),
+        Line2D([], [], ls="", marker=marker, mfc="none", mec=theme.MUTED.light, label="published"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
 
 
 def _panels(count: int, height: float = HEIGHT) -> tuple[Figure, list[Axes]]:

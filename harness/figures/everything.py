@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from harness.errors import InputError, KilobenchError, UnknownName
-from harness.figures import bonsai, npc, protonn, snc, trials, versus, write
-from harness.figures.spec import Plan, Spec
+from harness.figures import bonsai, contest, npc, protonn, snc, trials, versus, write
+from harness.figures.spec import Plan, Results, Spec
 from harness.report import rundata
 from harness.report.rundata import Row
 from harness.spool import write_whole
@@ -23,6 +23,8 @@ class Made:
     written: tuple[write.Written, ...]
     index: Path
     versus: Path
+    matches: tuple[contest.Match, ...]
+    """ProtoNN and Bonsai against the baselines, as far as these figures show them."""
 
 
 def chosen(papers: Sequence[str], only: Sequence[str]) -> list[Spec]:
@@ -43,29 +45,35 @@ def _is(figure: str, name: str) -> bool:
     return figure == name or figure.startswith(f"{name}-")
 
 
-def make(
+def compute(
     specs: Sequence[Spec],
     plan: Plan,
-    folder: Path,
     *,
-    rows: Path | None = None,
     jobs: int | None = None,
     tell: Callable[[str], None] | None = None,
-) -> Made:
-    """Everything into `folder`; `rows` is the run of the suite `paper`."""
+) -> Results:
+    """What all of them are drawn from; each trial is done once, whoever asks for it."""
     if not plan.seeds:
         raise InputError("No seed is left to compute with.", "Give --seeds 1 or more.")
-    results = trials.perform((t for spec in specs for t in spec.trials(plan)), jobs=jobs, tell=tell)
+    return trials.perform((t for spec in specs for t in spec.trials(plan)), jobs=jobs, tell=tell)
+
+
+def draw(
+    specs: Sequence[Spec], plan: Plan, results: Results, folder: Path, *, rows: Path | None = None
+) -> Made:
+    """Everything into `folder`; `rows` is the run of the suite `paper`."""
     measured = _rows(rows)
+    circumstances = f"Ours: {plan}."
     written = []
     for spec in specs:
         points = spec.points(plan, results, measured)
-        written.append(write.write(spec, points, partial(spec.figure, plan, results, points), folder))
+        picture = partial(spec.figure, plan, results, points)
+        written.append(write.write(spec, points, picture, folder, circumstances))
     found = [pair for item in written for pair in versus.pairs(item.spec, item.points)]
-    circumstances = f"Effort {plan.effort}, seeds {', '.join(map(str, plan.seeds))}."
     table = folder / "paper-vs-ours.md"
-    write_whole(table, versus.markdown(found, circumstances))
-    return Made(tuple(written), write.index(written, folder, circumstances), table)
+    matches = contest.matches(plan, results)
+    write_whole(table, versus.markdown(found, circumstances, contest.markdown(matches)))
+    return Made(tuple(written), write.index(written, folder, circumstances), table, tuple(matches))
 
 
 def _rows(folder: Path | None) -> Sequence[Row]:

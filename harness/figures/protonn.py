@@ -10,12 +10,18 @@ from typing import Any
 from harness.figures import device, draw, paperdata, sizes
 from harness.figures.spec import ALONE, Cell, Plan, Point, Spec, by
 from harness.figures.trials import Result, Trial
+from models.datasets import CATALOGUE
 
 DATASETS = (*sizes.BINARY, *sizes.MANY)
 PRECISIONS = (1, 3, 5)
 MNIST = "mnist-2"
 TEN, TWENTY = 10, 20
 """The dimensions that Figure 3 fixes while prototypes vary, and the other way round."""
+BITS = 32
+"""Of BNC for each dimension of the others, whose numbers are as long."""
+FIXED = {"Z": "Z", "B": "B", "W": "W", "BZ": "Z and B", "WZ": "Z and W", "WB": "B and W", "WBZ": "Z, B and W"}
+"""What is trained in Figure 5."""
+ROUNDS = 10
 
 
 def _unlimited(plan: Plan) -> list[Cell]:
@@ -51,6 +57,7 @@ def _embeddings(plan: Plan) -> list[Cell]:
         for method, estimator, params in (
             ("ProtoNN", "models.protonn:ProtoNNClassifier", {"projection_dim": dimensions, "w_density": 0.1}),
             ("SNC", "models.snc:SNCClassifier", {"metric": "linear", "n_components": dimensions}),
+            ("BNC", "models.bnc:BNCClassifier", {"n_bits": BITS * dimensions}),
         ):
             chosen: dict[str, Any] = {**params, "n_prototypes": prototypes}
             trial = Trial.of("fit", MNIST, estimator=estimator, params=chosen)
@@ -69,6 +76,29 @@ def _shapes(plan: Plan) -> list[tuple[int, int]]:
     counts = (5, 10, 20, 40, 80) if plan.thorough else (5, 20, 80)
     dimensions = (2, 5, 10, 15, 20) if plan.thorough else (5, 10, 20)
     return list(dict.fromkeys([*((TEN, m) for m in counts), *((d, TWENTY) for d in dimensions)]))
+
+
+def _joint(plan: Plan) -> list[Cell]:
+    """Test accuracy after each round, by what is trained."""
+    entry = CATALOGUE[MNIST]
+    samples = entry.train if plan.thorough else sizes.PART
+    trial = Trial.of("joint", MNIST, rounds=ROUNDS, epochs=5, samples=samples)
+    note = "" if plan.thorough else f"learnt from {samples} of {entry.train} samples"
+    return [
+        Cell(MNIST, title, trial, partial(_after, trained, number), float(number), note)
+        for trained, title in FIXED.items()
+        for number in range(1, ROUNDS + 1)
+    ]
+
+
+def _after(trained: str, number: int, result: Result) -> float:
+    return float(result[trained][number - 1])
+
+
+def _last(points: Sequence[Point]) -> str:
+    found = {point.method: point.y for point in points if point.x == ROUNDS}
+    told = ", ".join(f"{method} {y:.1f} %" for method, y in found.items())
+    return f"Test accuracy after {ROUNDS} rounds, by what is trained: {told}." if told else ALONE
 
 
 def _accuracy(result: Result) -> float:
@@ -143,7 +173,7 @@ SPECS = (
     Spec(
         "protonn",
         "fig3",
-        "Figure 3: against SNC over prototypes and projection size",
+        "Figure 3: against SNC and BNC over prototypes and projection size",
         partial(draw.curves, x="prototypes m, or dimensions d̂", y="test accuracy, %"),
         _smallest,
         _embeddings,
@@ -157,7 +187,7 @@ SPECS = (
         partial(draw.bars, y="ms a prediction"),
         _fastest,
         published=partial(_published_bars, "uno_ms"),
-        device=partial(device.points, figure=lambda row: row.ms, method=device.with_format),
+        device=partial(device.points, figure=device.milliseconds, method=device.as_in_protonn),
         more_is_better=False,
         unit="ms",
         y="ms",
@@ -169,13 +199,29 @@ SPECS = (
         partial(draw.bars, y="mJ a prediction"),
         lambda points: "Ours is modelled from the simulated time and the data sheet; theirs was measured.",
         published=partial(_published_bars, "uno_mJ"),
-        device=partial(
-            device.points,
-            figure=lambda row: None if row.energy_uJ is None else row.energy_uJ / 1000,
-            method=device.with_format,
-        ),
+        device=partial(device.points, figure=device.millijoules, method=device.as_in_protonn),
         more_is_better=False,
         unit="mJ",
         y="mJ",
+    ),
+    Spec(
+        "protonn",
+        "fig4-accuracy",
+        "Figure 4: accuracy of the models on its bars",
+        partial(draw.dots, x="test accuracy, %"),
+        _against_published,
+        published=lambda: paperdata.points("protonn", "Figure 4", "accuracy_pct"),
+        device=partial(device.points, figure=device.percent, method=device.as_in_protonn),
+        y="accuracy, %",
+    ),
+    Spec(
+        "protonn",
+        "fig5",
+        "Figure 5: which of W, B and Z is trained",
+        partial(draw.curves, x="round of alternating minimisation", y="test accuracy, %", log=False),
+        _last,
+        _joint,
+        x="round",
+        y="accuracy, %",
     ),
 )

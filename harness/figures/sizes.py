@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.figures.spec import ALONE, Cell, Plan, Point, by
+from harness.figures.spec import ALONE, LARGE, Cell, Plan, Point, by
 from harness.figures.trials import Result, Trial
+from models import registry
+from models.datasets import CATALOGUE
 
 BINARY = ("usps-2", "mnist-2")
 MANY = ("usps-10", "letter-26", "mnist-10", "digits")
@@ -19,8 +21,19 @@ COMPRESSED = {
     "forest": "Forest",
     "gbdt": "GBDT",
     "snc": "SNC",
+    "bnc": "BNC",
+    "jungle": "Decision Jungle",
+    "budget-rf": "BudgetRF",
+    "budget-prune": "BudgetPrune",
 }
 UNLIMITED = {"knn": "kNN", "svm-rbf": "RBF-SVM", "gbdt-full": "GBDT", "network": "1-hidden-NN"}
+PART = 10_000
+SLOW = ("svm-rbf", "gbdt-full", "network", "snc")
+"""Of large data these learn from so many training samples where the effort is fast."""
+
+
+FAST_BUDGETS = {"usps-2": (512, 2048, 16384), "mnist-10": (16384,)}
+"""Bytes that a fast plan tries on a dataset, if not 2 kB and 16 kB."""
 
 
 def percent(result: Result) -> float:
@@ -34,7 +47,7 @@ def flash_kilobytes(result: Result) -> float:
 def budgets(plan: Plan, dataset: str) -> tuple[int, ...]:
     """Flash bytes; the smallest are for two classes."""
     if not plan.thorough:
-        return (512, 2048, 16384) if dataset in BINARY else (2048, 16384)
+        return FAST_BUDGETS.get(dataset, (2048, 16384))
     return tuple(2**power for power in range(9 if dataset in BINARY else 10, 15))
 
 
@@ -46,27 +59,45 @@ def compressed(
     largest: bool = False,
 ) -> list[Cell]:
     """Every method within every budget (or the largest alone), as an integer model of true flash bytes."""
+    known = [model for model in models if model in registry.names()]
     return [
         Cell(
             dataset,
             COMPRESSED[model],
-            Trial.of("train", dataset, model=model, budget=budget, effort=plan.effort),
+            trial(plan, dataset, model, budget),
             percent,
             flash_kilobytes,
+            _part(plan, dataset, model)[1],
         )
         for dataset in datasets
-        for model in models
+        for model in known
         for budget in budgets(plan, dataset)[-1 if largest else 0 :]
     ]
 
 
+def trial(plan: Plan, dataset: str, model: str, budget: int) -> Trial:
+    """A training within a budget: every figure that shows it asks for the same one."""
+    some, _ = _part(plan, dataset, model)
+    return Trial.of("train", dataset, model=model, budget=budget, effort=plan.effort, **some)
+
+
+def _part(plan: Plan, dataset: str, model: str) -> tuple[dict[str, int], str]:
+    """The option and the words for what a model learns from, where that is not all training data."""
+    entry = CATALOGUE[dataset]
+    if plan.thorough or entry.train <= LARGE or model not in SLOW:
+        return {}, ""
+    return {"samples": PART}, f"learnt from {PART} of {entry.train} samples"
+
+
 def unlimited(plan: Plan, datasets: Sequence[str]) -> list[Cell]:
-    """The references, in floats and with all the memory they want."""
-    return [
-        Cell(dataset, title, Trial.of("reference", dataset, model=model, effort=plan.effort), percent)
-        for dataset in datasets
-        for model, title in UNLIMITED.items()
-    ]
+    """The references, in floats and with all the memory they want; fast, they see a part of large data."""
+    cells = []
+    for dataset in datasets:
+        for model, title in UNLIMITED.items():
+            some, note = _part(plan, dataset, model)
+            asked = Trial.of("reference", dataset, model=model, effort=plan.effort, **some)
+            cells.append(Cell(dataset, title, asked, percent, label=note))
+    return cells
 
 
 def leader(points: Sequence[Point], size: float) -> str:

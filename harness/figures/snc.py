@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -58,11 +58,18 @@ def _compression(plan: Plan) -> list[Cell]:
             cells.append(Cell(dataset, method, subset, _error, _share))
         whole = Trial.of("fit", dataset, estimator=NEIGHBOURS)
         cells.append(Cell(dataset, ALL, whole, _error, 100.0))
+        searched = Trial.of("searches", dataset, ratio=_ratios(plan)[0])
+        cells.append(Cell(dataset, "1-NN by LSH", searched, _hashed("error"), _hashed("looked_at", 100)))
     return cells
 
 
 def _share(result: Result) -> float:
     return 100 * float(result["share"])
+
+
+def _hashed(key: str, factor: float = 1.0) -> Callable[[Result], float]:
+    """Of hashing all data: it keeps them, but compares a sample with few, which is what stands for size."""
+    return lambda result: factor * float(result["whole lsh"][key])
 
 
 def _training_time(plan: Plan) -> list[Cell]:
@@ -117,11 +124,14 @@ def _speed_up(search: str, result: Result) -> float:
 
 def _noise(plan: Plan) -> list[Cell]:
     levels = (0.0, 0.05, 0.1, 0.2, 0.3) if plan.thorough else (0.0, 0.1, 0.3)
-    few = {"ratio": 0.04}
     kinds: dict[str, tuple[str, dict[str, Any]]] = {
-        "SNC 4 %": (SNC, few),
+        "SNC 4 %": (SNC, {"ratio": 0.04}),
+        "SNC 8 %": (SNC, {"ratio": 0.08}),
         ALL: (NEIGHBOURS, {}),
-        "subsampling 4 %": (SAMPLED, few),
+        "3-NN, all data": (NEIGHBOURS, {"n_neighbors": 3}),
+        "CNN": (CONDENSED, {"rule": "cnn"}),
+        "FCNN": (CONDENSED, {"rule": "fcnn"}),
+        "subsampling 4 %": (SAMPLED, {"ratio": 0.04}),
     }
     return [
         Cell(

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness.figures.trials import Result, Trial
+from models.datasets import CATALOGUE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Results = Mapping[Trial, Result]
+LARGE = 20_000
+"""Training samples beyond which a trial takes so long that a fast plan spares what it can."""
 ALONE = "Drawn from published numbers alone: nothing of ours could be computed here."
 
 
@@ -22,6 +25,19 @@ class Plan:
 
     effort: str
     seeds: tuple[int, ...]
+    on_large: int | None = None
+    """How many of the seeds large data get; None: all."""
+
+    def seeds_for(self, dataset: str) -> tuple[int, ...]:
+        entry = CATALOGUE.get(dataset)
+        return self.seeds[: self.on_large] if entry and entry.train > LARGE else self.seeds
+
+    def __str__(self) -> str:
+        seeds = f"{len(self.seeds)} seed{'s' if len(self.seeds) > 1 else ''}"
+        fewer = self.on_large is not None and self.on_large < len(self.seeds)
+        return f"effort {self.effort}, {seeds}" + (
+            f" ({self.on_large} on data of more than {LARGE:,} samples)" if fewer else ""
+        )
 
     @property
     def thorough(self) -> bool:
@@ -40,7 +56,7 @@ class Point:
     seeds: int = 0
     """None where it is published."""
     label: str = ""
-    """What a bar says beside its height."""
+    """What a bar says beside its height, or what is to be known about the number."""
 
     @property
     def ours(self) -> bool:
@@ -56,9 +72,11 @@ class Cell:
     trial: Trial
     y: Callable[[Result], float]
     x: float | Callable[[Result], float] | None = None
+    label: str = ""
+    """What is to be known about it beside its numbers."""
 
     def trials(self, plan: Plan) -> list[Trial]:
-        return [replace(self.trial, seed=seed) for seed in plan.seeds]
+        return [replace(self.trial, seed=seed) for seed in plan.seeds_for(self.trial.dataset)]
 
     def points(self, plan: Plan, results: Results) -> list[Point]:
         """The mean of the seeds; nothing where none could be done."""
@@ -68,7 +86,7 @@ class Cell:
         values = [self.y(result) for result in usable]
         x = statistics.mean(map(self.x, usable)) if callable(self.x) else self.x
         sd = statistics.stdev(values) if len(values) > 1 else 0.0
-        return [Point(self.dataset, self.method, x, statistics.mean(values), sd, len(values))]
+        return [Point(self.dataset, self.method, x, statistics.mean(values), sd, len(values), self.label)]
 
 
 @dataclass(frozen=True)

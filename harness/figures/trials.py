@@ -7,18 +7,28 @@ that a picture that is drawn again costs no computing, and a stopped command goe
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 from harness.errors import KilobenchError
 from harness.measure import kept
-from models.datasets import Dataset
+from models.datasets import CATALOGUE, Dataset
+from models.device import Array
+from models.errors import BudgetError, InputError
 
 Result = Mapping[str, Any]
 """Plain numbers and lists of them; `missing` is why there is nothing else."""
+
+SLOW = {"linear": 6.0}
+"""How much longer than others some trainings take on the same data, as measured."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +48,32 @@ class Trial:
         return f"{self.work} {self.dataset} {self.options} seed {self.seed}"
 
 
+def duration(trial: Trial) -> float:
+    """Roughly how long it takes, in any unit: that is enough to do the longest first."""
+    entry = CATALOGUE.get(trial.dataset)
+    options = json.loads(trial.options)
+    kind = options.get("model") or options.get("estimator", trial.work).partition(":")[2] or trial.work
+    size = entry.train * entry.features if entry else 0
+    return float(size * SLOW.get(kind, 1.0))
+
+
 def perform(
     trials: Iterable[Trial], *, jobs: int | None = None, tell: Callable[[str], None] | None = None
 ) -> dict[Trial, Result]:
-    """Every trial's result; those that are kept at once, the others on all cores."""
+    """Every trial's result; those that are kept at once, the others on all cores, the longest first."""
     from joblib import Parallel, delayed
 
     listed = list(dict.fromkeys(trials))
     gone = _missing({trial.dataset for trial in listed})
     found: dict[Trial, Result] = {t: {"missing": gone[t.dataset]} for t in listed if t.dataset in gone}
-    todo = _longest_first([trial for trial in listed if trial not in found])
+    todo = []
+    for trial in listed:
+        if trial not in found:
+            try:
+                found[trial] = _kept(trial, _not_kept)
+            except _NotKept:
+                todo.append(trial)
+    todo.sort(key=duration, reverse=True)
     tasks = (delayed(_done)(trial) for trial in todo)
     workers = min(jobs or os.cpu_count() or 1, max(1, len(todo)))
     for trial, result in Parallel(n_jobs=workers, batch_size=1, return_as="generator_unordered")(tasks):
@@ -57,8 +83,9 @@ def perform(
     return found
 
 
+@cache
 def load(name: str) -> Dataset:
-    """One of the datasets, or a paper's toy."""
+    """One of the datasets, or a paper's toy; a process loads each once."""
     from harness.figures import toys
     from models import datasets
 
@@ -76,10 +103,35 @@ def _missing(names: Iterable[str]) -> dict[str, str]:
     return gone
 
 
-def _longest_first(trials: list[Trial]) -> list[Trial]:
-    """Large data first, so that no core is left with one long trial at the end."""
-    order = {"mnist-10": 0, "mnist-2": 0, "adult": 1, "delicious": 1, "mediamill": 1, "letter-26": 2}
-    return sorted(trials, key=lambda trial: order.get(trial.dataset, 3))
+class _NotKept(Exception):
+    """Nobody did this trial before."""
+
+
+def _not_kept() -> dict[str, Any]:
+    raise _NotKept
+
+
+def _kept(trial: Trial, compute: Callable[[], dict[str, Any]]) -> Result:
+    what = f"{trial.work} {trial.options}"
+    return kept.numbers(what, _digests(trial.dataset), trial.seed, compute, modules=_modules(trial))
+
+
+@cache
+def _digests(name: str) -> Dataset:
+    """Data that stand for a dataset in a key: hashing the largest anew for every trial takes a minute."""
+    data = load(name)
+    return dataclasses.replace(
+        data,
+        X_train=_digest(data.X_train),
+        y_train=_digest(data.y_train),
+        X_test=_digest(data.X_test),
+        y_test=_digest(data.y_test),
+    )
+
+
+def _digest(part: Array) -> Array:
+    about = f"{part.dtype.str}{part.shape}".encode()
+    return np.frombuffer(hashlib.sha256(about + part.tobytes()).digest(), dtype=np.uint8)
 
 
 def _done(trial: Trial) -> tuple[Trial, Result]:
@@ -87,17 +139,20 @@ def _done(trial: Trial) -> tuple[Trial, Result]:
 
     from harness.figures import work
 
-    data = load(trial.dataset)
-
     def compute() -> dict[str, Any]:
         # One thread a trial: the trials themselves fill the cores, and sums stay in one order.
         with threadpool_limits(limits=1):
-            found: dict[str, Any] = getattr(work, trial.work)(data, trial.seed, **json.loads(trial.options))
+            try:
+                found: dict[str, Any] = getattr(work, trial.work)(
+                    load(trial.dataset), trial.seed, **json.loads(trial.options)
+                )
+            except (BudgetError, InputError) as error:
+                # What cannot be will not be the next time either.
+                return {"missing": str(error)}
         return found
 
-    what = f"{trial.work} {trial.options}"
     try:
-        return trial, kept.numbers(what, data, trial.seed, compute, modules=_modules(trial))
+        return trial, _kept(trial, compute)
     except KilobenchError as error:
         return trial, {"missing": str(error)}
 
@@ -110,5 +165,7 @@ def _modules(trial: Trial) -> list[str]:
     options = json.loads(trial.options)
     named = [options["estimator"].partition(":")[0]] if "estimator" in options else []
     if "model" in options:
-        named += registry.modules(options["model"])
-    return [getattr(work, trial.work).__module__, *named]
+        named += ["models.training", *registry.modules(options["model"])]
+    # A training within a budget is kept as trained models are: as long as its learner is the same.
+    own = [] if trial.work == "train" else [getattr(work, trial.work).__module__]
+    return [*own, *named]

@@ -48,7 +48,8 @@ def pairs(spec: Spec, points: Sequence[Point]) -> Iterator[Pair]:
             yield Pair(spec.paper, spec.title.partition(":")[0], spec.unit, spec.more_is_better, theirs, ours)
 
 
-def markdown(found: Sequence[Pair], source: str) -> str:
+def markdown(found: Sequence[Pair], source: str, contest: Sequence[str] = ()) -> str:
+    """Verdicts in words; `contest` are the lines about ours against ours."""
     better = sum(pair.gain > CLOSE for pair in found)
     worse = sum(pair.gain < -CLOSE for pair in found)
     lines = [
@@ -56,6 +57,9 @@ def markdown(found: Sequence[Pair], source: str) -> str:
         "",
         f"{len(found)} published numbers have a counterpart: ours is better in {better}, as good (within "
         f"{CLOSE}) in {len(found) - better - worse}, and theirs is better in {worse}. {source}",
+        "",
+        *contest,
+        "## Every published number that has a counterpart",
         "",
         "Sizes: theirs as the papers count (4 bytes a parameter), ours true flash bytes, and no larger.",
         "",
@@ -71,8 +75,9 @@ def _line(pair: Pair) -> str:
     size = "" if theirs.x is None or ours.x is None else f"{ours.x:.3g} ≤ {theirs.x:.3g}"
     spread = f"{ours.sd:.2g} ({ours.seeds})"
     gain = f"{pair.gain:+.2f}{'' if pair.unit == '%' else ' %'}"
+    remark = f" ({ours.label})" if " " in ours.label.strip() and not ours.label.endswith("%") else ""
     cells = (
-        pair.paper, pair.figure, theirs.dataset, theirs.method, size,
+        pair.paper, pair.figure, theirs.dataset, f"{theirs.method}{remark}", size,
         f"{theirs.y:g} {pair.unit}", f"{ours.y:.4g} {pair.unit}", spread, gain, pair.verdict,
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from harness.figures.prototype_work import annealing, joint, plane
+from harness.figures.within import part, train
 from models import hashing
 from models.datasets import Dataset
 from models.device import Array
@@ -24,6 +25,7 @@ __all__ = [
     "joint",
     "label_sets",
     "noisy_labels",
+    "on_sparse_pca",
     "plane",
     "reference",
     "searches",
@@ -32,16 +34,8 @@ __all__ = [
 
 FLOAT_BYTES = 4
 """What the papers count for a parameter."""
-QUERIES = 1000
-"""Samples that searches are timed with."""
-
-
-def train(data: Dataset, seed: int, model: str, budget: int, effort: str) -> dict[str, Any]:
-    """What `kilobench train` gives within a byte budget: the integer model's accuracy, and its sizes."""
-    from models import training
-
-    report = training.train(model, data, budget=budget, seed=seed, effort=effort).report
-    return {key: report[key] for key in ("test_accuracy", "flash_bytes", "paper_kB", "fit_seconds")}
+TUNING, QUERIES = 1000, 4000
+"""Training samples that hashing is tuned on, and test samples that searches are timed with at most."""
 
 
 def reference(
@@ -53,7 +47,7 @@ def reference(
     """
     from models import training
 
-    data = _part(data, seed, samples)
+    data = part(data, seed, samples)
     trained = training.train(model, data, budget=2**40, seed=seed, effort=effort)
     size = _reference_bytes(trained.estimator.model_, data)
     return {
@@ -98,6 +92,26 @@ def noisy_labels(
     return {"error": 100 * _error(made, data)}
 
 
+def on_sparse_pca(
+    data: Dataset, seed: int, *, estimator: str, dimensions: int, density: float
+) -> dict[str, Any]:
+    """An estimator that sees the samples in sparse directions, which are found first and stay as they are."""
+    from sklearn.decomposition import MiniBatchSparsePCA
+
+    centre = data.X_train.mean(axis=0)
+    penalty, directions = 0.5, np.ones((dimensions, data.n_features))
+    while np.count_nonzero(directions) > density * directions.size:
+        penalty *= 2
+        pca = MiniBatchSparsePCA(dimensions, alpha=penalty, max_iter=50, random_state=seed)
+        directions = pca.fit(data.X_train - centre).components_
+    placed = dataclasses.replace(
+        data,
+        X_train=(data.X_train - centre) @ directions.T,
+        X_test=(data.X_test - centre) @ directions.T,
+    )
+    return {"error": 100 * _error(_made(estimator, seed, None).fit(placed.X_train, data.y_train), placed)}
+
+
 def searches(data: Dataset, seed: int, ratio: float) -> dict[str, Any]:
     """What a test sample costs: among all training data and among SNC's few, each by three searches."""
     from models.snc import SNCClassifier
@@ -108,7 +122,7 @@ def searches(data: Dataset, seed: int, ratio: float) -> dict[str, Any]:
         return few.inputs_.encode(samples).astype(np.float32) / np.float32(few.unit_)
 
     whole = placed(data.X_train)
-    some = np.random.default_rng(seed).permutation(len(whole))[:QUERIES]
+    some = np.random.default_rng(seed).permutation(len(whole))[:TUNING]
     found: dict[str, Any] = {"error": 100 * _error(few, data)}
     sets = {"compressed": (few.prototypes_, few.prototype_labels_), "whole": (whole, data.y_train)}
     for kind, (points, owners) in sets.items():
@@ -116,28 +130,22 @@ def searches(data: Dataset, seed: int, ratio: float) -> dict[str, Any]:
             search = hashing.search(
                 name, points, owners=owners, queries=whole[some], labels=data.y_train[some], seed=seed
             )
-            found[f"{kind} {name}"] = _cost(search, placed(data.X_test[:QUERIES]))
+            cost = _cost(search, placed(data.X_test[:QUERIES]), owners, data.y_test[:QUERIES])
+            found[f"{kind} {name}"] = {**cost, "looked_at": cost["distances"] / len(points)}
     return found
 
 
-def _cost(search: hashing.Search, queries: Array) -> dict[str, float]:
-    """Distances and seconds a query."""
+def _cost(search: hashing.Search, queries: Array, owners: Array, labels: Array) -> dict[str, float]:
+    """Distances and seconds a query, and the error in percent."""
     before = search.distances
     began = time.process_time()
-    search.nearest(queries)
+    nearest = search.nearest(queries)
     seconds = time.process_time() - began
     return {
+        "error": 100 * float(np.mean(owners[nearest] != labels)),
         "distances": (search.distances - before) / len(queries),
         "seconds": seconds / len(queries),
     }
-
-
-def _part(data: Dataset, seed: int, samples: int | None) -> Dataset:
-    """The same data with a random part of its training samples."""
-    if samples is None or samples >= len(data.X_train):
-        return data
-    some = np.random.default_rng(seed).permutation(len(data.X_train))[:samples]
-    return dataclasses.replace(data, X_train=data.X_train[some], y_train=data.y_train[some])
 
 
 def _made(place: str, seed: int, params: Mapping[str, Any] | None) -> Any:

@@ -28,7 +28,10 @@ class Written:
     files: tuple[Path, ...]
 
 
-def write(spec: Spec, points: Sequence[Point], draw: Callable[[], Figure], folder: Path) -> Written:
+def write(
+    spec: Spec, points: Sequence[Point], draw: Callable[[], Figure], folder: Path, note: str = ""
+) -> Written:
+    """Into the paper's folder; the note stands below the picture if something of ours is in it."""
     place = folder / spec.paper
     with writing(place):
         place.mkdir(parents=True, exist_ok=True)
@@ -36,6 +39,8 @@ def write(spec: Spec, points: Sequence[Point], draw: Callable[[], Figure], folde
     write_whole(table, _csv(spec, points))
     with theme.applied():
         figure = draw()
+        if note and any(point.ours for point in points):
+            figure.supxlabel(note, x=0.99, ha="right", size=7, color=theme.MUTED.light)
         pictures = [_saved(figure, place / f"{spec.name}.{kind}") for kind in ("svg", "png", "pdf")]
     return Written(spec, points, spec.line(points), (table, *pictures))
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from harness import cli
+from harness import cli, trained
 from harness.errors import UnknownName
-from harness.figures import everything, paperdata, toys, trials, versus, work
+from harness.figures import cloud, contest, everything, paperdata, sizes, toys, trials, versus, work
 from harness.figures.spec import Cell, Plan, Point, Spec
 from harness.figures.trials import Trial
+from harness.jobs import Recipe
 from models import datasets
 
 FAST = Plan("fast", (0, 1))
@@ -96,7 +97,7 @@ def test_a_trial_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         "fit", "digits", estimator="models.prototypes:KMeansPrototypes", params={"n_per_class": 2}
     )
     first = trials.perform([trial, trial], jobs=1)
-    monkeypatch.setattr(work, "fit", lambda *_, **__: pytest.fail("computed again"))
+    monkeypatch.setattr(trials, "_done", lambda _: pytest.fail("computed again"))
     assert trials.perform([trial], jobs=1) == first
     assert 0 < first[trial]["error"] < 50
 
@@ -107,6 +108,7 @@ def test_the_command_writes_pictures_points_and_verdicts(
     monkeypatch.setenv("KILOBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("KILOBENCH_OFFLINE", "1")
     monkeypatch.delenv("KILOBENCH_DATA", raising=False)
+    trials.load.cache_clear()
     assert cli.run_line(["figures", "npc", "--only", "table1", "--out", str(tmp_path / "out"), "--json"]) == 0
     (figure,) = json.loads(capsys.readouterr().out)["figures"]
     kinds = {Path(path).suffix for path in figure["files"]}
@@ -122,4 +124,77 @@ def test_the_command_writes_pictures_points_and_verdicts(
 def test_a_figure_that_is_not_there_is_named() -> None:
     with pytest.raises(UnknownName, match="fig9"):
         everything.chosen(["protonn"], ["fig9"])
-    assert [spec.name for spec in everything.chosen(["protonn"], ["fig4"])] == ["fig4-time", "fig4-energy"]
+    parts = {spec.name for spec in everything.chosen(["protonn"], ["fig4"])}
+    assert parts == {"fig4-time", "fig4-energy", "fig4-accuracy"}
+
+
+def test_what_cannot_be_is_not_tried_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KILOBENCH_CACHE", str(tmp_path))
+    trial = Trial.of("train", "digits", model="linear", budget=3, effort="fast")
+    first = trials.perform([trial], jobs=1)
+    assert "fits into 3 bytes" in first[trial]["missing"]
+    monkeypatch.setattr(trials, "_done", lambda _: pytest.fail("computed again"))
+    assert trials.perform([trial], jobs=1) == first
+
+
+def test_a_training_for_a_figure_is_found_by_the_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KILOBENCH_CACHE", str(tmp_path))
+    found = work.train(datasets.load("digits"), 0, model="linear", budget=600, effort="fast")
+    kept = trained.obtain(
+        Recipe("digits", "linear", 600, 0, "fast"), datasets.load("digits"), ["int8"], tmp_path
+    )
+    assert not kept.trained
+    assert kept.get("int8").flash_bytes == found["flash_bytes"] <= 600
+
+
+def test_large_data_get_fewer_seeds_and_the_plan_says_so() -> None:
+    plan = Plan("fast", (0, 1, 2), on_large=1)
+    assert plan.seeds_for("mnist-10") == (0,)
+    assert plan.seeds_for("usps-2") == plan.seeds_for("toy-3") == (0, 1, 2)
+    assert str(plan) == "effort fast, 3 seeds (1 on data of more than 20,000 samples)"
+    assert str(Plan("best", (0,))) == "effort best, 1 seed"
+
+
+def match(**accuracies: float) -> contest.Match:
+    points = [Point("digits", name, 2.0, y, 0.1, 3) for name, y in accuracies.items()]
+    return contest.Match("digits", 2048, points)
+
+
+def test_a_cell_is_won_by_the_better_of_the_two_alone_against_all() -> None:
+    won, lost = (
+        match(ProtoNN=97.0, Bonsai=95.0, GBDT=96.0),
+        match(ProtoNN=94.0, Bonsai=95.0, GBDT=95.5, BNC=1.0),
+    )
+    assert (won.won_by("ProtoNN"), won.won_by("Bonsai"), lost.won_by("Bonsai")) == (True, False, False)
+    assert contest.share([won, lost, lost, lost]) == 0.25
+    text = contest.markdown([won, lost])
+    assert "in 1 (50 %; 80 % were wanted); ProtoNN alone in 1, Bonsai alone in 0" in text[2]
+    assert "| GBDT 95.50 % | -0.50 |" in text[6]
+    assert contest.markdown([]) == []
+
+
+def test_cells_are_compared_within_the_same_budget_and_with_what_there_is() -> None:
+    plan = Plan("fast", (0,))
+    accuracies = {("protonn", 2048): 0.97, ("linear", 2048): 0.9, ("linear", 16384): 0.99}
+    results = {
+        sizes.trial(plan, "digits", model, size): {"test_accuracy": y, "flash_bytes": size}
+        for (model, size), y in accuracies.items()
+    }
+    (found,) = contest.matches(plan, results)
+    assert (found.dataset, found.bytes) == ("digits", 2048)
+    assert found.lead == pytest.approx(7.0)
+
+
+def test_the_radio_is_modelled_close_to_what_the_paper_prints() -> None:
+    assert cloud.milliseconds(256) == pytest.approx(83.45, rel=0.05)
+    assert cloud.milliseconds(784) == pytest.approx(264.96, rel=0.05)
+    assert cloud.millijoules(784) == pytest.approx(104.92, rel=0.05)
+
+
+def test_references_say_where_they_saw_a_part_of_the_data() -> None:
+    cells = {(cell.dataset, cell.method): cell for cell in sizes.unlimited(FAST, ("mnist-2", "usps-2"))}
+    assert cells["mnist-2", "RBF-SVM"].label == "learnt from 10000 of 60000 samples"
+    assert cells["usps-2", "RBF-SVM"].label == cells["mnist-2", "kNN"].label == ""
+    assert not any(cell.label for cell in sizes.unlimited(Plan("normal", (0,)), ("mnist-2",)))
