@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
-from harness.jobs import Sample
 from harness.spool import LineFile, whole_lines
 
 INTERVAL = 0.1
@@ -48,30 +48,27 @@ class Event:
 Listener = Callable[[Event], None]
 
 
+class Progress(Protocol):
+    """What is asked of a log of samples."""
+
+    @property
+    def right(self) -> int: ...
+
+
 class SampleTicker:
     """Passes on how many samples are done, and how many of them are right, a few times a second."""
 
-    def __init__(self, tell: Listener, job: int, name: str, total: int, samples: Sequence[Sample]) -> None:
+    def __init__(self, tell: Listener, job: int, name: str, total: int, log: Progress) -> None:
         self._tell = tell
         self._job, self._name, self._total = job, name, total
-        self._samples = samples
-        self._counted, self._right = 0, 0
+        self._log = log
         self._next = 0.0
 
     def __call__(self, done: int) -> None:
         now = time.monotonic()
         if now >= self._next or done == self._total:
             self._next = now + INTERVAL
-            self._tell(Event(Kind.SAMPLE, self._job, self._name, done, self._total, self._count()))
-
-    def _count(self) -> int:
-        """Only what is new is looked at; samples that were taken back are counted again."""
-        if self._counted > len(self._samples):
-            self._counted, self._right = 0, 0
-        new = self._samples[self._counted :]
-        self._right += sum(sample.label == sample.device_class for sample in new)
-        self._counted += len(new)
-        return self._right
+            self._tell(Event(Kind.SAMPLE, self._job, self._name, done, self._total, self._log.right))
 
 
 class EventFile:

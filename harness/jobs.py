@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from harness import stats
 from harness.boards import Board
 from harness.errors import DoesNotFit, InputError, KilobenchError, SetupError
+from harness.tally import Sample, Tally
 from harness.targets.base import INSTRUCTIONS, kind
 
 ROW_COLUMNS = (
@@ -137,16 +137,6 @@ class Recipe(NamedTuple):
         return tuple(filter(None, (*found, _shape(self.params).replace(" ", "-"))))
 
 
-class Sample(NamedTuple):
-    """One line of samples.csv. Classes are the dataset's labels, not indices."""
-
-    number: int
-    label: str
-    device_class: str
-    host_class: str
-    cycles: int
-
-
 @dataclass(frozen=True)
 class Result:
     """What became of a job: its row, and what run.json keeps of it."""
@@ -170,7 +160,7 @@ def measured(
     job: Job,
     board: Board,
     figures: Figures,
-    samples: Sequence[Sample],
+    samples: Iterable[Sample] | Tally,
     *,
     timing: str,
     stack_peak: int | None,
@@ -183,16 +173,14 @@ def measured(
     timing: as the target's facts have it. Where only instructions are known they stand for cycles, and the
     row gives no time.
     """
-    n = len(samples)
-    cycles = stats.summary([sample.cycles for sample in samples])
-    right = sum(sample.device_class == sample.label for sample in samples)
-    strays = [sample for sample in samples if sample.device_class != sample.host_class]
+    tally = samples if isinstance(samples, Tally) else Tally(samples)
+    cycles = tally.cycles
     problems = list(problems)
-    if strays:
-        first = strays[0]
+    if tally.first_stray is not None:
+        first = tally.first_stray
         problems.append(
-            f"Device and host disagree on {len(strays)} of {n} samples, first on number {first.number}: "
-            f"{first.device_class} and {first.host_class}."
+            f"Device and host disagree on {tally.strays} of {tally.n} samples, first on number "
+            f"{first.number}: {first.device_class} and {first.host_class}."
         )
     return {
         **dict.fromkeys(ENERGY_COLUMNS, ""),
@@ -202,10 +190,10 @@ def measured(
         "ram_static": str(figures.ram_static),
         "stack_peak": "" if stack_peak is None else str(stack_peak),
         "paper_kB": f"{figures.paper_bytes / 1024:.3f}",
-        "n_samples": str(n),
+        "n_samples": str(tally.n),
         "clipped": str(clipped),
-        "accuracy": f"{right / n:.6f}",
-        "agreement": f"{(n - len(strays)) / n:.6f}",
+        "accuracy": f"{tally.accuracy:.6f}",
+        "agreement": f"{tally.agreement:.6f}",
         "timing": kind(timing),
         "cycles_median": _whole(cycles.median),
         "cycles_min": _whole(cycles.minimum),

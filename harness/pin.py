@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.jobs import Sample
 from harness.link.client import Link
 from harness.spool import SampleLog
-from harness.targets.base import Target
+from harness.tally import Sample
+from harness.targets.base import Target, Window
 
 WINDOWS = "windows"
 
@@ -24,6 +24,7 @@ class PinCheck:
         self._offset = offset
         self._visible = target.facts().cycles is not None
         self._batch: list[Sample] = []
+        self._seen: list[Window] = []
         self.forget()
 
     @property
@@ -38,17 +39,22 @@ class PinCheck:
         """Begin anew, with nothing collected on either side."""
         self._restarts = self._link.restarts
         self._batch.clear()
+        self._seen.clear()
         self._target.windows()
 
-    def check(self) -> None:
-        """Note every sample since the last check whose windows are not as long as the device says."""
-        windows = self._target.windows()
-        each = self._windows_each
+    def look(self) -> None:
+        """Fetch the windows, before the device is asked for more; `compare` has the time of its computing."""
+        self._seen += self._target.windows()
         if self.disturbed:
             # Windows of a sample that was begun twice measure nothing. Those before it are whole.
             self._restarts = self._link.restarts
             self._batch.pop()
-            del windows[len(self._batch) * each :]
+            del self._seen[len(self._batch) * self._windows_each :]
+
+    def compare(self) -> None:
+        """Note every sample up to the last look whose windows are not as long as the device says."""
+        each = self._windows_each
+        windows, self._seen = self._seen, []
         batch, self._batch = self._batch, []
         if not self._visible or not batch:
             return

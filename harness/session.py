@@ -11,16 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import numpy as np
-
 from harness.errors import InputError
-from harness.jobs import Sample
 from harness.lifeline import Lifeline, Tell
 from harness.link.client import Link
 from harness.link.identity import Expected, Hello
 from harness.pin import WINDOWS, PinCheck
 from harness.spool import SampleLog
+from harness.tally import Sample, Tally
 from harness.targets.base import Facts, Target
+from harness.testset import TestSet
 from models.device import Array, DeviceModel
 
 BATCH = 32
@@ -49,7 +48,7 @@ class Checks:
 class Measurement:
     facts: Facts
     hello: Hello
-    samples: tuple[Sample, ...]
+    tally: Tally
     problems: tuple[str, ...]
     """One sentence a kind of disagreement, with the numbers."""
     resent: int
@@ -84,49 +83,59 @@ class Session:
         """All samples that are not yet in the log, in order; on_sample hears how many are done."""
         if len(X) == 0:
             raise InputError("There is no sample to send.", "Choose a dataset with a test part.")
-        model, line, log = self._model, self._line, self._log
-        encoded = np.ascontiguousarray(model.encode(X))
-        scores = model.scores(encoded)
-        names = [str(name) for name in model.classes]
-        host = [names[index] for index in model.decide(scores).tolist()]
-        labels = [str(label) for label in y.tolist()]
-        vectors = [row.tobytes() for row in encoded]
-        total = len(vectors)
+        line, log = self._line, self._log
+        questions = TestSet(self._model, X, y)
+        names = [str(name) for name in self._model.classes]
+        total = len(questions)
         index = self._take_up(total)
-        pin = PinCheck(self._target, line.link, log, len(vectors[0]), checks.offset_cycles)
-        line.send(vectors[index])
+        before = list(log.read(index))
+        question = following = questions[index]
+        pin = PinCheck(self._target, line.link, log, len(question.vector), checks.offset_cycles)
+        line.send(question.vector)
         while index < total:
-            prediction, got = line.receive(with_scores=index < checks.scores)
-            if got is not None:
-                self._compare_scores(index, got, scores[index])
+            if index + 1 < total:  # all that needs no answer is done while the device computes
+                following = questions[index + 1]
+                line.prepare(following.vector)
+            prediction, scores = line.receive(with_scores=index < checks.scores)
             sample = Sample(
-                index, labels[index], names[prediction.class_index], host[index], prediction.cycles
+                index,
+                question.label,
+                names[prediction.class_index],
+                question.host_class,
+                prediction.cycles,
             )
-            if index == len(log.samples):
+            if scores is not None:
+                self._compare_scores(index, scores, question.scores)
+            if index == log.stored:
                 log.append(sample)
-            elif log.samples[index] != sample:  # what answers now is not what was measured before
+            elif before.pop(0) != sample:  # what answers now is not what was measured before
                 log.restart()
                 pin.forget()
                 index = 0
-                line.send(vectors[0])
+                question = questions[0]
+                line.send(question.vector)
                 continue
-            index += 1
             pin.add(sample)
-            if index % BATCH == 0 or index == total or pin.disturbed:
-                pin.check()
+            index += 1
+            looks = index % BATCH == 0 or index == total or pin.disturbed
+            if looks:
+                pin.look()
                 log.note_stack(self._target.facts().stack_peak or 0)
             if index < total:
-                line.send(vectors[index])
-            if on_sample is not None:  # while the device works on the next
+                question = following
+                line.send(question.vector)
+            if looks:
+                pin.compare()
+                log.count_up()
+            if on_sample is not None:
                 on_sample(index)
         return self._measurement(total)
 
     def _take_up(self, total: int) -> int:
         """Where to begin: with the batch of the last stored sample, whose windows may be unchecked."""
-        stored = self._log.samples
-        if len(stored) > total or any(sample.number != number for number, sample in enumerate(stored)):
+        if self._log.stored > total:
             self._log.restart()
-        return max(0, len(stored) - 1) // BATCH * BATCH
+        return max(0, self._log.stored - 1) // BATCH * BATCH
 
     def _compare_scores(self, number: int, got: Array, expected: Array) -> None:
         if got.tobytes() != expected.astype(got.dtype).tobytes():
@@ -151,7 +160,7 @@ class Session:
         return Measurement(
             facts,
             self._line.hello,
-            tuple(self._log.samples),
+            self._log.tally,
             tuple(problems),
             self._line.link.resent,
             self._line.link.restarts,

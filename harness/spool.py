@@ -15,13 +15,17 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from harness.errors import RunFolderError
-from harness.jobs import Job, Result, Sample
+from harness.jobs import Job, Result
+from harness.tally import Sample, Tally
 
+PIECE = 1 << 16
+"""Bytes that are read at once in search of the last whole line."""
 LOCK_PATIENCE = 30.0
 """Seconds for what is left of a killed run to notice and to let go of its files."""
 
@@ -43,7 +47,7 @@ def write_whole(path: Path, text: str) -> None:
     _write_whole(path, text.encode())
 
 
-def _write_whole(path: Path, data: bytes) -> None:
+def _write_whole(path: Path, data: bytes | bytearray) -> None:
     # A process's own: what is left of a killed run may still be writing the same file.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     with writing(path):
@@ -73,11 +77,7 @@ class LineFile:
         try:
             with writing(path):
                 self._lock()
-                data = path.read_bytes()
-                self.lines = whole_lines(data)
-                """What was there."""
-                if len(self.lines) < len(data):
-                    os.ftruncate(self._file, len(self.lines))
+                self._take_off_half_a_line()
         except BaseException:
             self.close()
             raise
@@ -94,6 +94,23 @@ class LineFile:
                         f"{self.path} is in use by another process.", "Wait until it has ended."
                     ) from error
                 time.sleep(0.05)
+
+    def _take_off_half_a_line(self) -> None:
+        size = end = os.fstat(self._file).st_size
+        while end > 0:
+            begin = max(0, end - PIECE)
+            kept = len(whole_lines(os.pread(self._file, end - begin, begin)))
+            if kept:
+                end = begin + kept
+                break
+            end = begin
+        if end < size:
+            os.ftruncate(self._file, end)
+
+    def cells(self) -> Iterator[list[str]]:
+        """What is stored, line by line, each taken apart as CSV."""
+        with self.path.open(newline="", encoding="utf8") as file:
+            yield from csv.reader(file)
 
     def append(self, lines: bytes) -> None:
         if not lines:
@@ -140,28 +157,59 @@ class SampleLog:
         self._stack = spool.stack_path(job)
         self._prefix = quoted(job.key) + ","
         self._texts: dict[str, str] = {}
-        self.samples = [_sample(cells) for cells in csv.reader(io.StringIO(self._file.lines.decode()))]
+        self.stored = 0
+        """How many samples there are; they are numbered from 0."""
+        self._tally, self._uncounted = Tally(), list[Sample]()
+        for number, sample in enumerate(self.read()):
+            if sample.number != number:  # nothing of ours wrote this
+                self.restart()
+                break
+            self.stored += 1
+            self._tally.add(sample)
+        self.stack_peak = self._noted_stack()
+        """The deepest stack of all samples up to the last checked batch, 0 if nobody has seen one."""
+
+    def read(self, first: int = 0) -> Iterator[Sample]:
+        """The stored samples, from one on."""
+        return map(_sample, islice(self._file.cells(), first, None))
+
+    @property
+    def tally(self) -> Tally:
+        """Of all that are stored."""
+        self.count_up()
+        return self._tally
+
+    @property
+    def right(self) -> int:
+        return self.tally.right
 
     def append(self, sample: Sample) -> None:
         number, label, device_class, host_class, cycles = sample
         texts = self._texts
-        for text in (label, device_class, host_class):
-            if text not in texts:
-                texts[text] = quoted((text,))
-        classes = f"{texts[label]},{texts[device_class]},{texts[host_class]}"
+        try:
+            classes = f"{texts[label]},{texts[device_class]},{texts[host_class]}"
+        except KeyError:
+            texts.update((text, quoted((text,))) for text in (label, device_class, host_class))
+            classes = f"{texts[label]},{texts[device_class]},{texts[host_class]}"
         self._file.append(f"{self._prefix}{number},{classes},{cycles}\n".encode())
-        self.samples.append(sample)
+        self.stored += 1
+        self._uncounted.append(sample)
+
+    def count_up(self) -> None:
+        """Count what is new: not in `append`, for which a device waits."""
+        for sample in self._uncounted:
+            self._tally.add(sample)
+        self._uncounted.clear()
 
     def restart(self) -> None:
         """Forget what was stored: it is not what the device says now."""
         self._file.truncate(0)
         self._problems.unlink(missing_ok=True)
         self._stack.unlink(missing_ok=True)
-        self.samples.clear()
+        self._tally, self._uncounted = Tally(), []
+        self.stored = self.stack_peak = 0
 
-    @property
-    def stack_peak(self) -> int:
-        """The deepest stack of all samples up to the last checked batch, 0 if nobody has seen one."""
+    def _noted_stack(self) -> int:
         try:
             return int(self._stack.read_bytes())
         except FileNotFoundError:
@@ -171,6 +219,7 @@ class SampleLog:
         """A run that is continued asks no sample for its stack again."""
         if peak > self.stack_peak:
             write_whole(self._stack, str(peak))
+            self.stack_peak = peak
 
     def add_problem(self, index: int, kind: str, text: str) -> None:
         """Before the sample itself is stored, so that no stored sample lacks its problem."""
@@ -218,7 +267,7 @@ class Spool:
     def problems_path(self, job: Job) -> Path:
         return self.folder / f"{job.name}.problems"
 
-    def put_samples(self, job: Job, lines: bytes) -> None:
+    def put_samples(self, job: Job, lines: bytes | bytearray) -> None:
         """What an earlier run has measured, whole or not at all."""
         _write_whole(self.samples_path(job), lines)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple, overload
 
 Z95 = 1.959963984540054
 """The two-sided 95 % point of the normal distribution."""
@@ -25,8 +27,33 @@ class Summary(NamedTuple):
     """Of the median, 95 %."""
 
 
+class Counted(Sequence[float]):
+    """Values in ascending order, of which equal ones take no room: each is given with its number."""
+
+    def __init__(self, numbers: Mapping[int, int]) -> None:
+        self._values = sorted(numbers)
+        self._ends = list(accumulate(numbers[value] for value in self._values))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, at: int) -> float: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[float]: ...
+    def __getitem__(self, at: int | slice) -> float | list[float]:
+        places = range(len(self))[at]
+        if isinstance(places, range):
+            return [self[place] for place in places]
+        return self._values[bisect_right(self._ends, places)]
+
+
+def _ordered(values: Sequence[float]) -> Sequence[float]:
+    return values if isinstance(values, Counted) else sorted(values)
+
+
 def median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
+    ordered = _ordered(values)
     if not ordered:
         raise ValueError("the median of nothing")
     middle = len(ordered) // 2
@@ -36,7 +63,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def summary(values: Sequence[float]) -> Summary:
-    ordered = sorted(values)
+    ordered = _ordered(values)
     return Summary(median(ordered), ordered[0], ordered[-1], median_interval(ordered))
 
 
@@ -47,7 +74,7 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interv
     smallest to the k-th largest misses it with probability 2·P(number < k); the largest k that keeps this
     below 1 - confidence is taken. Below six values no k does, and the whole range is given.
     """
-    ordered = sorted(values)
+    ordered = _ordered(values)
     n = len(ordered)
     if not n:
         raise ValueError("the interval of nothing")

@@ -6,11 +6,9 @@ that differs between two runs of the same suite: no time of day, no duration. On
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -174,7 +172,7 @@ class RunStore:
             raise RunFolderError(
                 f"{self.folder / 'rows.csv'} has other rows than this suite.", "Choose another folder."
             )
-        lines: dict[tuple[str, ...], bytes] = dict.fromkeys(keys, b"")
+        lines = {key: bytearray() for key in keys}
         for sample in _table(self._samples, SAMPLE_COLUMNS):
             key = tuple(sample[: len(KEY_COLUMNS)])
             if key not in lines:
@@ -192,7 +190,7 @@ class RunStore:
         return list(rows[:good])
 
     def _put_back(
-        self, rows: Sequence[Mapping[str, str]], lines: Mapping[tuple[str, ...], bytes], first: int
+        self, rows: Sequence[Mapping[str, str]], lines: Mapping[tuple[str, ...], bytearray], first: int
     ) -> None:
         """To the spool, from the first row on that is to be tried again: tables grow in the suite's order.
 
@@ -228,16 +226,16 @@ class RunStore:
         os.close(self._lock)
 
 
-def _table(file: LineFile, columns: tuple[str, ...]) -> list[list[str]]:
+def _table(file: LineFile, columns: tuple[str, ...]) -> Iterator[list[str]]:
     """The lines below the header, which is written where there is none yet."""
     header = quoted(columns)
-    if not file.lines:
+    lines = file.cells()
+    first = next(lines, None)
+    if first is None:
         file.append(header.encode() + b"\n")
-        return []
-    lines = list(csv.reader(io.StringIO(file.lines.decode())))
-    if lines[0] != list(columns):
+    elif first != list(columns):
         raise RunFolderError(f"{file.path} does not begin with {header}.", "Choose another folder.")
-    return lines[1:]
+    return lines
 
 
 def _bytes(*lines: Iterable[str]) -> int:

@@ -162,14 +162,14 @@ def _measure(
     target = make_target(board, firmware, bench, note)
     try:
         with SampleLog(bench.spool, job) as log:
-            ticker = SampleTicker(tell, number, job.name, len(X), log.samples)
+            ticker = SampleTicker(tell, number, job.name, len(X), log)
             session = Session(target, model, log, wait=bench.wait, tell=note)
             measurement = session.run(X, y, checks, ticker)
             used = session.after(
                 lambda link: energy.of_job(
                     bench.meter,
                     job,
-                    measurement.samples,
+                    measurement.tally,
                     link=link,
                     target=target,
                     model=model,
@@ -220,7 +220,7 @@ def _result(
         job,
         board,
         figures,
-        measurement.samples,
+        measurement.tally,
         timing=facts.timing,
         stack_peak=facts.stack_peak,
         clipped=clipped,

@@ -135,6 +135,11 @@ class Link:
         self._last = None
         self._begin()
 
+    def prepare(self, features: bytes) -> None:
+        """Make ready what `send` will need for these features, while the device works on others."""
+        if self._chunk:
+            self._requests.prepare(*self._chunk_request(features, 0)[:2])
+
     def receive(self) -> Prediction:
         """The prediction of the sample that `send` started."""
         if self._under_way is None:
@@ -173,7 +178,7 @@ class Link:
         wait = 1.0 + 1.25 * count * last.cycles / hello.clock_hz
         payload = REPEAT.struct.pack(count)
         reply = self._ask(Kind.REPEAT, payload, REPEAT_REPLY.struct.size, wait, about_last=True)
-        return self._prediction(reply, hello, windows=1)
+        return self._prediction(reply, hello, 0)
 
     def _result(self) -> tuple[Hello, Prediction]:
         if self._hello is None or self._last is None:
@@ -219,16 +224,18 @@ class Link:
         self._post_chunk()
 
     def _post_chunk(self) -> None:
-        start = self._offset
-        part = self._sample[start : start + self._chunk]
-        self._offset += len(part)
-        payload = _FEATURES.pack(start // self._feature_bytes) + part
-        if self._offset < len(self._sample):
-            self._under_way = Kind.FEATURES
-            self._requests.post(Kind.FEATURES, payload, _FEATURES_REPLY.size)
-        else:
-            self._under_way = Kind.PREDICT
-            self._requests.post(Kind.PREDICT, payload, _PREDICT_REPLY.size)
+        kind, payload, reply_bytes = self._chunk_request(self._sample, self._offset)
+        self._offset += len(payload) - _FEATURES.size
+        self._under_way = kind
+        self._requests.post(kind, payload, reply_bytes)
+
+    def _chunk_request(self, sample: bytes, start: int) -> tuple[Kind, bytes, int]:
+        """The request that carries a sample's bytes from `start` on, and how long its reply is."""
+        end = start + self._chunk
+        payload = _FEATURES.pack(start // self._feature_bytes) + sample[start:end]
+        if end < len(sample):
+            return Kind.FEATURES, payload, _FEATURES_REPLY.size
+        return Kind.PREDICT, payload, _PREDICT_REPLY.size
 
     def _finish(self) -> Prediction:
         while self._under_way is Kind.FEATURES:
@@ -237,11 +244,12 @@ class Link:
             self._post_chunk()
         assert self._hello is not None
         answer = self._requests.answer()
-        prediction = self._prediction(answer, self._hello, self.windows_of(len(self._sample)))
+        prediction = self._prediction(answer, self._hello, len(self._sample))
         self._under_way = None
         return prediction
 
-    def _prediction(self, reply: bytes, hello: Hello, windows: int) -> Prediction:
+    def _prediction(self, reply: bytes, hello: Hello, vector_bytes: int) -> Prediction:
+        """vector_bytes: those that came for it, of which its windows follow; a repetition has one."""
         if len(reply) != _PREDICT_REPLY.size:
             raise DeviceError(
                 f"The board's prediction has {len(reply)} bytes instead of {_PREDICT_REPLY.size}.", REBUILD
@@ -252,7 +260,9 @@ class Link:
                 f"The board predicts class {prediction.class_index} of {hello.classes}.",
                 "Its memory may have been overwritten by the stack; build for a board with more RAM.",
             )
-        return prediction if self._counted is None else prediction._replace(cycles=self._counted(windows))
+        if self._counted is None:
+            return prediction
+        return prediction._replace(cycles=self._counted(self.windows_of(vector_bytes)))
 
     def _unusable(self) -> NoAnswer:
         return NoAnswer(

@@ -180,8 +180,8 @@ def exactness() -> Iterator[Figure]:
     for name, one in product(OTHERS, _uno()):
         if one.integer:
             found = _elsewhere(one, boards.load(name))
-            same = statistics.mean(sample.device_class == sample.host_class for sample in found.samples)
-            yield _agreement(one, name, not found.problems, same, " ".join(found.problems))
+            problems = found.problems
+            yield _agreement(one, name, not problems, found.tally.agreement, " ".join(problems))
 
 
 def _agreement(one: Measured, board: str, clean: bool, share: float, why: str) -> Figure:

@@ -11,8 +11,9 @@ import random
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +22,11 @@ from harness import boards, build, runner, suites
 from harness.faulty import Faults, FaultyTarget
 from harness.jobs import Job
 from harness.measure.figures import Figure
-from harness.session import Checks, Measurement, Session
+from harness.session import Checks, Session
 from harness.spool import SampleLog, Spool
 from harness.suites import Suite
-from harness.targets.base import Target
 from harness.targets.simavr import SimavrTarget
 from models import datasets, training
-from models.datasets import Dataset
-from models.device import DeviceModel
 
 KILLS = 50
 LINE_SAMPLES, SOAK_SAMPLES = 2_000, 100_000
@@ -100,22 +98,43 @@ def soak() -> Iterator[Figure]:
 
     target = FaultyTarget(SimavrTarget(uno, build.build(model, uno).elf), Faults.parse(SOAK))
     began = time.monotonic()
-    found = _session(target, model, Dataset("digits", X, y, X, y, "repeated"), watch)
-    seconds = time.monotonic() - began
-    numbers = [sample.number for sample in found.samples]
-    once = [sample.cycles for sample in found.samples[: len(data.X_test)]]
-    wrong = sum(
-        sample.device_class != sample.host_class or sample.cycles != once[sample.number % len(once)]
-        for sample in found.samples
-    )
-    lost = len(set(range(SOAK_SAMPLES)) - set(numbers))
+    with _log() as log:
+        try:
+            found = Session(target, model, log).run(X, y, Checks(0), watch)
+        finally:
+            target.close()
+        seconds = time.monotonic() - began
+        once = [sample.cycles for sample in islice(log.read(), len(data.X_test))]
+        wrong, astray = 0, 0
+        for number, sample in enumerate(log.read()):
+            astray += sample.number != number
+            wrong += (
+                sample.device_class != sample.host_class or sample.cycles != once[sample.number % len(once)]
+            )
+        lost = abs(SOAK_SAMPLES - log.stored)
     detail = f"{found.resent} requests sent again, {found.restarts} restarts, {seconds:.0f} s"
     yield Figure("wrong rows of 100,000 with 0.1 % of bytes damaged", wrong, 0, at_most=True, detail=detail)
-    yield Figure("lost or doubled rows", lost + len(numbers) - len(set(numbers)), 0, at_most=True)
-    # The samples themselves are kept for the statistics at the end, and are all that may grow.
-    growth = (memory[-1] - memory[len(memory) // 10]) / (0.9 * SOAK_SAMPLES)
-    detail = f"{memory[0] / 2**20:.0f} MiB at first, {memory[-1] / 2**20:.0f} MiB at last"
-    yield Figure("growth of the harness's memory a sample", growth, 256, " B", at_most=True, detail=detail)
+    yield Figure("lost or doubled rows", lost + astray, 0, at_most=True)
+    tenth = memory[len(memory) // 10 :]
+    growth = (max(tenth) - tenth[0]) / 1024
+    detail = f"{tenth[0] / 2**20:.1f} MiB there, at most {max(tenth) / 2**20:.1f} MiB later"
+    yield Figure(
+        "growth of the harness's memory after 10,000 samples",
+        growth,
+        256,
+        " KiB",
+        at_most=True,
+        detail=detail,
+    )
+
+
+@contextlib.contextmanager
+def _log() -> Iterator[SampleLog]:
+    with tempfile.TemporaryDirectory() as folder:
+        spool = Spool(Path(folder, "parts"))
+        spool.prepare()
+        with SampleLog(spool, Job("uno", "digits", "linear", "int8", 512)) as log:
+            yield log
 
 
 def kills() -> Iterator[Figure]:
@@ -158,18 +177,6 @@ def four_boards() -> Iterator[Figure]:
         busy = 100 * (1 - (_idle() - idle) / (wall * cores))
     detail = f"{wall:.1f} s, the run itself {share:.0f} % of them"
     yield Figure(f"how busy four simulated boards keep {cores} cores", busy, 80, " %", detail=detail)
-
-
-def _session(target: Target, model: DeviceModel, data: Dataset, watch: Callable[[int], None]) -> Measurement:
-    job = Job(target.board.name, data.name, "linear", model.numbers, model.flash_bytes)
-    with tempfile.TemporaryDirectory() as folder:
-        spool = Spool(Path(folder, "parts"))
-        spool.prepare()
-        try:
-            with SampleLog(spool, job) as log:
-                return Session(target, model, log).run(data.X_test, data.y_test, Checks(0), watch)
-        finally:
-            target.close()
 
 
 def _run(out: Path, kill_after: float | None = None, jobs: int = 1) -> bool:

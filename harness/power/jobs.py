@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from harness.errors import KilobenchError, MeterError
-from harness.jobs import Job, Sample
+from harness.jobs import Job
 from harness.link.client import Link
 from harness.power import modelled, storage
 from harness.power.base import MODELLED
 from harness.power.procedure import Energy, Subject, measure
 from harness.power.registry import open_meter
-from harness.stats import median
+from harness.tally import Tally
 from harness.targets.base import INSTRUCTIONS, Target
 from harness.targets.base import MODELLED as MODELLED_CYCLES
 from models.device import Array, DeviceModel
@@ -41,7 +40,7 @@ class JobEnergy:
 def of_job(
     meter: str,
     job: Job,
-    samples: Sequence[Sample],
+    tally: Tally,
     *,
     link: Link,
     target: Target,
@@ -50,14 +49,13 @@ def of_job(
     folder: Path,
 ) -> JobEnergy:
     """Measured on the sample that takes as long as the median of all; its traces go to `folder`."""
-    cycles = median([sample.cycles for sample in samples])
-    typical = min(samples, key=lambda sample: abs(sample.cycles - cycles))
+    cycles, typical = tally.cycles.median, tally.typical
     if not link.repeats and meter != DEFAULT:
         # A meter needs a prediction that is repeated, and one that is folded in as features come is not.
         return JobEnergy({}, {"meter": meter, "reason": "Streaming firmware cannot repeat a prediction."})
     if meter == DEFAULT and (short := _without_trace(target, cycles, repeats=link.repeats)) is not None:
         return short
-    vector = np.ascontiguousarray(model.encode(X[typical.number : typical.number + 1])).tobytes()
+    vector = np.ascontiguousarray(model.encode(X[typical : typical + 1])).tobytes()
     # What is wrong with the meter costs the energy, and no more; the board's line is its session's matter.
     try:
         instrument = open_meter(meter)
@@ -73,7 +71,7 @@ def of_job(
         path = folder / f"{job.name}{f'-{number + 1}' if number else ''}{storage.SUFFIX}"
         storage.save(path, taken.trace, taken.spans, {"job": job.name, "meter": found.meter})
         files.append(f"{folder.name}/{path.name}")
-    return JobEnergy(_cells(found), {**_about(found), "sample": typical.number, "traces": files})
+    return JobEnergy(_cells(found), {**_about(found), "sample": typical, "traces": files})
 
 
 def _no_energy(meter: str, error: KilobenchError) -> JobEnergy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from serial import SerialBase
 
@@ -24,8 +24,7 @@ def kind(timing: str) -> str:
     return timing.partition(" (")[0]
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """One high phase of the trigger pin, in CPU cycles."""
 
     start: int

@@ -6,6 +6,7 @@ import socket
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,9 @@ from harness.targets.base import Window
 
 _HEAD = struct.Struct("<BI")
 _LINE = struct.Struct("<IB")
-_RUN = struct.Struct("<IQB")
+_RUN = struct.Struct("<BIIQB")
+"""With its head: nothing is asked more often."""
+_RUN_LETTER = ord("r")
 _REPLY = struct.Struct("<BQII")
 _WINDOW = struct.Struct("<QQQ")
 _FACTS = struct.Struct("<QQQQ")
@@ -87,14 +90,14 @@ class Connection:
         # The kernel keeps the time: Python's own would cost a system call more in every reply.
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", _PATIENCE, 0))
         self._unsent = bytearray()
-        self._received = bytearray()
+        self._received = b""
         self.due = 0
         """How many replies are still to be collected."""
 
     def close(self) -> None:
         self._socket.close()
 
-    def post(self, letter: bytes, payload: bytes = b"") -> None:
+    def post(self, letter: bytes, payload: bytes | bytearray = b"") -> None:
         """A request without a reply; it travels with the next one."""
         self._unsent += _HEAD.pack(letter[0], len(payload))
         self._unsent += payload
@@ -102,6 +105,10 @@ class Connection:
     def start(self, letter: bytes, payload: bytes = b"") -> None:
         """A request with a reply, which `collect` fetches."""
         self.post(letter, payload)
+        self._send()
+
+    def _send(self) -> None:
+        """What was posted, of which the last has a reply."""
         try:
             self._socket.sendall(self._unsent)
         except OSError as error:
@@ -111,15 +118,14 @@ class Connection:
 
     def collect(self) -> Reply:
         """The oldest reply that has not been collected."""
-        buffer = self._received
-        while len(buffer) < _REPLY.size:
+        while len(self._received) < _REPLY.size:
             self._receive()
-        outcome, cycle, unsent, length = _REPLY.unpack_from(buffer)
+        outcome, cycle, unsent, length = _REPLY.unpack_from(self._received)
         end = _REPLY.size + length
-        while len(buffer) < end:
+        while len(self._received) < end:
             self._receive()
-        payload = bytes(buffer[_REPLY.size : end])
-        del buffer[:end]
+        payload = self._received[_REPLY.size : end]
+        self._received = self._received[end:]
         self.due -= 1
         return Reply(outcome, cycle, unsent, payload)
 
@@ -146,7 +152,7 @@ class Connection:
 
     # The requests, one method each.
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | bytearray) -> None:
         self.post(b"w", data)
 
     def line(self, baud: int, dtr: bool) -> None:
@@ -160,10 +166,11 @@ class Connection:
 
         whole: let an answer that has begun come to its end.
         """
-        self.start(b"r", _RUN.pack(want, cycles, whole))
+        self._unsent += _RUN.pack(_RUN_LETTER, _RUN.size - _HEAD.size, want, cycles, whole)
+        self._send()
 
     def windows(self) -> list[Window]:
-        return [Window(*values) for values in _WINDOW.iter_unpack(self.ask(b"t").payload)]
+        return list(starmap(Window, _WINDOW.iter_unpack(self.ask(b"t").payload)))
 
     def counters(self) -> Counters:
         reply = self.ask(b"f")

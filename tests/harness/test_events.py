@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.events import Event, EventFile, EventReader, Kind, SampleTicker
-from harness.jobs import Sample
+from harness.tally import Sample, Tally
 
 
 def test_events_reach_another_process_once_and_in_order(tmp_path: Path) -> None:
@@ -33,21 +33,11 @@ def test_half_a_line_is_left_until_it_is_whole(tmp_path: Path) -> None:
 
 def test_samples_are_told_now_and_then_and_at_the_end() -> None:
     told: list[Event] = []
-    samples: list[Sample] = []
-    ticker = SampleTicker(told.append, 2, "job", 100_000, samples)
+    tally = Tally()
+    ticker = SampleTicker(told.append, 2, "job", 100_000, tally)
     for done in range(1, 100_001):
-        samples.append(Sample(done - 1, "a", "a" if done % 4 else "b", "a", 9))
+        tally.add(Sample(done - 1, "a", "a" if done % 4 else "b", "a", 9))
         ticker(done)
     assert told[0].done == 1
     assert (told[-1].done, told[-1].of, told[-1].right, told[-1].job) == (100_000, 100_000, 75_000, 2)
     assert len(told) < 100
-
-
-def test_samples_that_were_taken_back_are_counted_again() -> None:
-    told: list[Event] = []
-    samples = [Sample(0, "a", "a", "a", 9), Sample(1, "a", "a", "a", 9)]
-    ticker = SampleTicker(told.append, 0, "job", 2, samples)
-    ticker(2)
-    samples[:] = [Sample(0, "a", "b", "a", 9)]
-    ticker(2)
-    assert [event.right for event in told] == [2, 0]

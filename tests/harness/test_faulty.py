@@ -16,9 +16,10 @@ from harness import boards
 from harness.build import build
 from harness.errors import InputError, PortError
 from harness.faulty import KINDS, Damage, Faults, FaultyPort, FaultyTarget
-from harness.jobs import Job, Sample
+from harness.jobs import Job
 from harness.session import Checks, Measurement, Session
 from harness.spool import SampleLog, Spool
+from harness.tally import Sample
 from harness.targets.checks import check_target
 from harness.targets.serialport import open_port
 from harness.targets.simavr import SimavrTarget
@@ -120,14 +121,17 @@ def test_a_faulty_url_without_faults_is_refused() -> None:
         open_port("faulty:///dev/ttyACM0", 115_200)
 
 
-def measure(target: SimavrTarget | FakeTarget, faults: str, model: DeviceModel, folder: Path) -> Measurement:
+def measure(
+    target: SimavrTarget | FakeTarget, faults: str, model: DeviceModel, folder: Path
+) -> tuple[Measurement, list[Sample]]:
     spool = Spool(folder / "parts")
     spool.prepare()
     X, y = samples(model)
     line = FaultyTarget(target, Faults.parse(faults)) if faults else target
     try:
         with SampleLog(spool, JOB) as log:
-            return Session(line, model, log).run(X, y, Checks(8))
+            found = Session(line, model, log).run(X, y, Checks(8))
+            return found, list(log.read())
     finally:
         line.close()
 
@@ -138,13 +142,13 @@ def samples(model: DeviceModel, count: int = 400) -> tuple[Array, Array]:
 
 
 @cache
-def clean() -> tuple[Sample, ...]:
+def clean() -> tuple[Measurement, list[Sample]]:
     import tempfile
 
     model = make("protonn", "int8")
     uno = boards.load("uno")
     with tempfile.TemporaryDirectory() as folder:
-        return measure(SimavrTarget(uno, build(model, uno).elf), "", model, Path(folder)).samples
+        return measure(SimavrTarget(uno, build(model, uno).elf), "", model, Path(folder))
 
 
 @needs_simulator
@@ -161,8 +165,9 @@ def clean() -> tuple[Sample, ...]:
 def test_a_faulty_line_changes_no_row(tmp_path: Path, faults: str) -> None:
     model = make("protonn", "int8")
     uno = boards.load("uno")
-    found = measure(SimavrTarget(uno, build(model, uno).elf), faults, model, tmp_path)
-    assert found.samples == clean()
+    found, stored = measure(SimavrTarget(uno, build(model, uno).elf), faults, model, tmp_path)
+    _, expected = clean()
+    assert stored == expected
     assert found.problems == ()
     assert found.resent + found.restarts > 0, "the line was not faulty at all"
 

@@ -254,7 +254,7 @@ def test_known_instructions_are_counted_right(name: str) -> None:
 def test_the_self_test_notices_a_wrong_count() -> None:
     form = qemutest.Form("nop", cycles=1)
     right = Window(start=0, cycles=12, slept=0, instructions=11)
-    slow, many = replace(right, cycles=13), replace(right, instructions=12)
+    slow, many = right._replace(cycles=13), right._replace(instructions=12)
     assert list(qemuproof._differences([form] * 3, [right, slow, many], timed=True)) == [
         "'nop' 13 cycles instead of 12",
         "'nop' 12 instructions instead of 11",

@@ -10,6 +10,7 @@ from harness.errors import NoAnswer, WrongFirmware
 from harness.jobs import Job
 from harness.session import BATCH, Checks, Measurement, Session
 from harness.spool import SampleLog, Spool, quoted
+from harness.tally import Sample
 from harness.targets.base import Facts
 from models.device import Array
 from tests.harness.fake_device import FakeDevice, nothing, on
@@ -38,11 +39,17 @@ def run(target: FakeTarget, spool: Spool, checks: Checks | None = None, samples:
         return Session(target, MODEL, log).run(X[:samples], y[:samples], checks or Checks(4))
 
 
+def stored(spool: Spool) -> list[Sample]:
+    with SampleLog(spool, JOB) as log:
+        return list(log.read())
+
+
 def test_every_sample_is_measured_and_agrees(spool: Spool) -> None:
     measurement = run(FakeTarget(device_for(MODEL)), spool)
-    assert [sample.number for sample in measurement.samples] == list(range(N))
-    assert all(s.label == s.device_class == s.host_class for s in measurement.samples)
-    assert {sample.cycles for sample in measurement.samples} == {1000}
+    assert [sample.number for sample in stored(spool)] == list(range(N))
+    assert all(s.label == s.device_class == s.host_class for s in stored(spool))
+    assert {sample.cycles for sample in stored(spool)} == {1000}
+    assert (measurement.tally.n, measurement.tally.accuracy, measurement.tally.agreement) == (N, 1, 1)
     assert measurement.problems == ()
     assert measurement.facts.stack_peak == 77
 
@@ -62,9 +69,9 @@ def test_a_sample_is_stored_before_the_next_is_asked_for(spool: Spool) -> None:
 
 
 def test_the_lines_are_those_of_samples_csv(spool: Spool) -> None:
-    measurement = run(FakeTarget(device_for(MODEL)), spool)
+    run(FakeTarget(device_for(MODEL)), spool)
     lines = spool.samples_path(JOB).read_text().splitlines()
-    first = measurement.samples[0]
+    first = stored(spool)[0]
     sample = (str(first.number), first.label, first.device_class, first.host_class, "1000")
     assert lines[0] == quoted((*JOB.key, *sample))
     assert len(lines) == N
@@ -75,8 +82,9 @@ def test_a_wrong_class_is_kept_as_the_device_said_it(spool: Spool, monkeypatch: 
     honest = device.class_of
     monkeypatch.setattr(device, "class_of", lambda sample: (honest(sample) + (sample[0] > 200)) % 4)
     measurement = run(FakeTarget(device), spool, Checks(0))
-    wrong = [s for s in measurement.samples if s.device_class != s.host_class]
+    wrong = [s for s in stored(spool) if s.device_class != s.host_class]
     assert 0 < len(wrong) < N
+    assert (measurement.tally.strays, measurement.tally.first_stray) == (len(wrong), wrong[0])
 
 
 def test_timer_and_pin_must_agree(spool: Spool) -> None:
@@ -115,14 +123,16 @@ def test_how_many_scores_are_checked() -> None:
 
 
 def test_a_session_continues_after_the_last_stored_sample(spool: Spool) -> None:
-    whole = run(FakeTarget(device_for(MODEL)), spool)
+    run(FakeTarget(device_for(MODEL)), spool)
+    whole = stored(spool)
     text = spool.samples_path(JOB).read_bytes()
     cut = text[: len(text) // 2]
     assert not cut.endswith(b"\n")  # a torn line is part of the test
     spool.samples_path(JOB).write_bytes(cut)
     device = device_for(MODEL)
     again = run(FakeTarget(device), spool)
-    assert again.samples == whole.samples
+    assert stored(spool) == whole
+    assert (again.tally.n, again.tally.right) == (N, N)
     assert spool.samples_path(JOB).read_bytes() == text
     # The batch of the last stored sample is asked for again, for its windows and as a proof of sameness.
     assert len(device.predictions) == N - (cut.count(b"\n") - 1) // BATCH * BATCH
@@ -153,25 +163,25 @@ def test_problems_survive_a_kill(spool: Spool) -> None:
 def test_another_device_is_measured_from_the_beginning(spool: Spool) -> None:
     run(FakeTarget(device_for(MODEL), drift=3), spool, samples=10)
     measurement = run(FakeTarget(device_for(MODEL, compute_cycles=900)), spool)
-    assert {sample.cycles for sample in measurement.samples} == {900}
-    assert len(measurement.samples) == N
+    assert {sample.cycles for sample in stored(spool)} == {900}
+    assert measurement.tally.n == len(stored(spool)) == N
     assert measurement.problems == ()
 
 
 def test_a_restart_in_the_middle_loses_and_doubles_nothing(spool: Spool) -> None:
     device = device_for(MODEL, reset_at={5, 11, 15})
     measurement = run(FakeTarget(device), spool, Checks(0))
-    assert [sample.number for sample in measurement.samples] == list(range(N))
-    assert all(sample.device_class == sample.host_class for sample in measurement.samples)
+    assert [sample.number for sample in stored(spool)] == list(range(N))
+    assert all(sample.device_class == sample.host_class for sample in stored(spool))
     assert measurement.restarts == 3
     assert measurement.problems == ()
 
 
 def test_a_board_that_hangs_is_reset_and_continues(spool: Spool) -> None:
     target = FakeTarget(device_for(MODEL), to_device=on(set(range(10, 15)), nothing))
-    measurement = run(target, spool, Checks(0))
+    run(target, spool, Checks(0))
     assert target.resets == 1
-    assert [sample.number for sample in measurement.samples] == list(range(N))
+    assert [sample.number for sample in stored(spool)] == list(range(N))
 
 
 def test_a_board_that_hangs_now_and_then_is_reset_each_time(spool: Spool) -> None:
@@ -181,9 +191,9 @@ def test_a_board_that_hangs_now_and_then_is_reset_each_time(spool: Spool) -> Non
     X = np.random.default_rng(0).integers(-100, 100, (130, 8)).astype(float)
     target = FakeTarget(device_for(MODEL), to_device=on(hangs, nothing))
     with SampleLog(spool, JOB) as log:
-        measurement = Session(target, MODEL, log).run(X, MODEL.predict(X), Checks(0))
+        Session(target, MODEL, log).run(X, MODEL.predict(X), Checks(0))
     assert target.resets == 3
-    assert [sample.number for sample in measurement.samples] == list(range(130))
+    assert [sample.number for sample in stored(spool)] == list(range(130))
 
 
 def test_a_dead_board_is_reset_twice_and_given_up_with_what_was_stored(spool: Spool) -> None:

@@ -5,6 +5,7 @@ import errno
 import io
 import json
 import os
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +16,11 @@ import pytest
 from harness import boards
 from harness import jobs as jobs_module
 from harness.errors import DoesNotFit, NoAnswer, RunFolderError
-from harness.jobs import ROW_COLUMNS, Figures, Job, Result, Sample, measured, unmeasured
+from harness.jobs import ROW_COLUMNS, Figures, Job, Result, measured, unmeasured
 from harness.report import rundata
 from harness.spool import SampleLog
 from harness.store import SAMPLE_COLUMNS, RunStore
+from harness.tally import Sample
 from harness.targets.base import CYCLE_EXACT
 
 JOBS = [Job("uno", "digits", model, "int8", 2048) for model in ("protonn", "linear", "tree")]
@@ -42,9 +44,9 @@ def samples(n: int) -> list[Sample]:
 def do(store: RunStore, job: Job, n: int = 5) -> None:
     """What a worker does."""
     with SampleLog(store.spool, job) as log:
-        for sample in samples(n)[len(log.samples) :]:
+        for sample in samples(n)[log.stored :]:
             log.append(sample)
-        row = measured(job, boards.load("uno"), FIGURES, log.samples, timing=CYCLE_EXACT, stack_peak=30)
+        row = measured(job, boards.load("uno"), FIGURES, log.tally, timing=CYCLE_EXACT, stack_peak=30)
     store.spool.finish(job, Result(row, {"compiler": "gcc 1.2", "flags": "-O2"}))
 
 
@@ -252,7 +254,7 @@ def test_a_full_disk_is_a_sentence_and_keeps_what_was_stored(
         assert "--resume" in caught.value.remedy
     monkeypatch.undo()
     with opened(tmp_path / "run", resume=True) as store, SampleLog(store.spool, JOBS[0]) as log:
-        assert log.samples == samples(1)
+        assert list(log.read()) == samples(1)
 
 
 def test_labels_are_quoted_where_they_must_be(tmp_path: Path) -> None:
@@ -261,10 +263,29 @@ def test_labels_are_quoted_where_they_must_be(tmp_path: Path) -> None:
         with SampleLog(store.spool, JOBS[0]) as log:
             log.append(strange)
         with SampleLog(store.spool, JOBS[0]) as log:
-            assert log.samples == [strange]
+            assert list(log.read()) == [strange]
         store.collect()
         line = table(store.folder / "samples.csv")[0]
         assert (line["label"], line["device_class"]) == ('a,"b"', "c\td")
+
+
+def test_a_log_takes_no_memory_for_its_samples(tmp_path: Path) -> None:
+    with opened(tmp_path / "run") as store, SampleLog(store.spool, JOBS[0]) as log:
+
+        def store_until(total: int) -> int:
+            for number in range(log.stored, total):
+                log.append(Sample(number, "1", str(number % 7), "1", 1000 + number % 50))
+                if number % 32 == 0:
+                    log.count_up()
+            return tracemalloc.get_traced_memory()[0]
+
+        tracemalloc.start()
+        try:
+            few, many = store_until(1_000), store_until(20_000)
+        finally:
+            tracemalloc.stop()
+        assert many - few < 10_000  # bytes, half a byte a sample
+        assert log.tally.n == 20_000
 
 
 def test_a_measured_row() -> None:

@@ -41,7 +41,8 @@ class Serial(SerialBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._link: Connection | None = None
         self._about: About | None = None
-        self._arrived = bytearray()
+        self._hz = 1
+        self._arrived = b""
         self._written = bytearray()
         self._cycle = 0
         self._unsent = 0
@@ -57,7 +58,8 @@ class Serial(SerialBase):
             raise SerialException("Port must be configured before it can be used.")
         self._link = Connection(str(self.port).removeprefix("simavr://"))
         self._about = self._link.about()
-        self._arrived.clear()
+        self._hz = self._about.clock_hz
+        self._arrived = b""
         self._written.clear()
         self._unsent = 0
         self._line = None
@@ -102,14 +104,11 @@ class Serial(SerialBase):
         self.settle()
         return self._cycle / self._hz
 
-    @property
-    def _hz(self) -> int:
-        assert self._about is not None
-        return self._about.clock_hz
-
     def settle(self) -> None:
         """Wait for what `flush` started; nothing more happens then until somebody waits."""
-        link = self._open_link()
+        link = self._link
+        if link is None:
+            raise PortNotOpenError()
         while link.due:
             self._take(link.collect())
 
@@ -122,7 +121,7 @@ class Serial(SerialBase):
     def _start(self, want: int, cycles: int) -> None:
         link = self._open_link()
         if self._written:
-            link.write(bytes(self._written))
+            link.write(self._written)
             self._written.clear()
         link.start_run(want, cycles)
 
@@ -163,11 +162,9 @@ class Serial(SerialBase):
 
     def read(self, size: int = 1) -> bytes:
         self.settle()
-        arrived = self._arrived
-        if len(arrived) < size:
+        if len(self._arrived) < size:
             self._wait_for(size)
-        data = bytes(arrived[:size])
-        del arrived[:size]
+        data, self._arrived = self._arrived[:size], self._arrived[size:]
         return data
 
     def _wait_for(self, size: int) -> None:
@@ -187,9 +184,8 @@ class Serial(SerialBase):
 
     def write(self, data: Any, /) -> int:
         self._open_link()
-        octets = bytes(data)
-        self._written += octets
-        return len(octets)
+        self._written += data
+        return len(data)
 
     def flush(self) -> None:
         self.settle()
@@ -199,7 +195,7 @@ class Serial(SerialBase):
 
     def reset_input_buffer(self) -> None:
         self.settle()
-        self._arrived.clear()
+        self._arrived = b""
 
     def reset_output_buffer(self) -> None:
         self.settle()

@@ -12,11 +12,12 @@ from serial import SerialBase
 
 from harness import boards
 from harness.boards import Board
-from harness.jobs import Job, Sample
+from harness.jobs import Job
 from harness.link.client import Link
 from harness.power import jobs as energy
 from harness.power.jobs import JobEnergy
 from harness.power.modelled import microjoules
+from harness.tally import Sample, Tally
 from harness.targets.base import INSTRUCTIONS, MODELLED, Facts
 from tests.harness.fakes import FakeTarget, device_for, sum_model
 
@@ -24,7 +25,7 @@ UNO = boards.load("uno")
 JOB = Job("uno", "numbers", "sum", "int8", 2048)
 MODEL = sum_model()
 X = np.arange(24.0).reshape(3, 8)
-SAMPLES = [Sample(n, "1", "1", "1", cycles) for n, cycles in enumerate((900, 1000, 1100))]
+TALLY = Tally(Sample(n, "1", "1", "1", cycles) for n, cycles in enumerate((900, 1000, 1100)))
 
 
 @dataclass
@@ -44,7 +45,7 @@ def of_job(
     port: SerialBase = target.open()
     link = Link(port)
     return energy.of_job(
-        meter, JOB, SAMPLES, link=link, target=target, model=MODEL, X=X, folder=tmp_path / "traces"
+        meter, JOB, TALLY, link=link, target=target, model=MODEL, X=X, folder=tmp_path / "traces"
     )
 
 
