@@ -4,11 +4,12 @@
 # make measure the figures the README quotes, measured on this machine; FIGURES=loop for the quick ones,
 #              FIGURES=learners.budgets for one source; what was stopped goes on where it was
 # make reference  take the firmware's cycles and bytes of today as what later changes are held against
+# make papers  rebuild the papers' figures from nothing, and renew what results/papers says of them
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: bench test check measure reference setup packages format clean
+.PHONY: bench test check measure papers reference setup packages format clean
 
 bench: setup
 	@$(BIN)/kilobench run quick --sim
@@ -27,6 +28,9 @@ format: setup
 
 measure: setup
 	@$(BIN)/python -m harness.measure $(FIGURES)
+
+papers: setup
+	@$(BIN)/python -m harness.measure papers
 
 # The same models as before unless RETRAIN=1, so that rows differ by what the firmware costs.
 reference: setup

@@ -1,5 +1,5 @@
-"""`python -m harness.measure [NAME…]`: groups of figures (loop, kernels, line, learners, report) or single
-sources, as in learners.budgets; all groups without a name."""
+"""`python -m harness.measure [NAME…]`: groups of figures (loop, kernels, line, learners, report, papers) or
+single sources, as in learners.budgets; all groups without a name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 from harness import paths
 from harness.errors import UnknownName
-from harness.measure import figures, kernels, learners, line, loop, report
+from harness.measure import figures, kernels, learners, line, loop, papers, report
 
 GROUPS: dict[str, tuple[figures.Source, ...]] = {
     "loop": loop.SOURCES,
@@ -15,6 +15,7 @@ GROUPS: dict[str, tuple[figures.Source, ...]] = {
     "line": line.SOURCES,
     "learners": learners.SOURCES,
     "report": report.SOURCES,
+    "papers": papers.SOURCES,
 }
 
 
