@@ -16,6 +16,7 @@ IN_PROTONN = {
     "linear": "L1 Logistic",
 }
 IN_BONSAI = {"bonsai": "Bonsai", "linear": "Linear", "ldkl": "LDKL", "mlp": "NNPrune"}
+CHIP_ALONE = "ours is modelled for the chip alone, theirs was measured on the whole board"
 LARGER = 2048
 """The budget of integers that use as many bytes as the papers' floats."""
 

@@ -113,7 +113,7 @@ def _ours_and_published(figure: Figure, marker: str) -> None:
 def _panels(count: int, height: float = HEIGHT) -> tuple[Figure, list[Axes]]:
     from matplotlib.figure import Figure
 
-    columns = min(3, max(1, count))
+    columns = min(3 if count <= 6 else 4, max(1, count))
     rows = math.ceil(max(1, count) / columns)
     figure = Figure((columns * WIDTH, rows * height + 0.5), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)

@@ -109,6 +109,8 @@ class Spec:
     unit: str = "%"
     x: str = "x"
     y: str = "y"
+    caveat: str = ""
+    """Why ours and the published numbers are not quite of the same kind."""
 
     def trials(self, plan: Plan) -> list[Trial]:
         return [trial for cell in self.cells(plan) for trial in cell.trials(plan)]
@@ -119,7 +121,7 @@ class Spec:
 
     def points(self, plan: Plan, results: Results, rows: Sequence[Any]) -> list[Point]:
         ours = [point for cell in self.cells(plan) for point in cell.points(plan, results)]
-        return [*ours, *(self.device(rows) if self.device else []), *self.published()]
+        return [*(self.device(rows) if self.device else []), *ours, *self.published()]
 
 
 def by(points: Iterable[Point], key: Callable[[Point], str]) -> dict[str, list[Point]]:

@@ -19,6 +19,7 @@ class Pair:
     more_is_better: bool
     theirs: Point
     ours: Point
+    caveat: str = ""
 
     @property
     def gain(self) -> float:
@@ -30,9 +31,9 @@ class Pair:
 
     @property
     def verdict(self) -> str:
-        if abs(self.gain) <= CLOSE:
-            return "as good"
-        return "ours is better" if self.gain > 0 else "theirs is better"
+        words = "ours is better" if self.gain > 0 else "theirs is better"
+        words = "as good" if abs(self.gain) <= CLOSE else words
+        return f"{words}, but {self.caveat}" if self.caveat else words
 
 
 def pairs(spec: Spec, points: Sequence[Point]) -> Iterator[Pair]:
@@ -45,7 +46,8 @@ def pairs(spec: Spec, points: Sequence[Point]) -> Iterator[Pair]:
             same = [p for p in same if p.x is not None and p.x <= theirs.x * 1.001]
         if same:
             ours = max(same, key=lambda point: point.x or 0)
-            yield Pair(spec.paper, spec.title.partition(":")[0], spec.unit, spec.more_is_better, theirs, ours)
+            where = spec.title.partition(":")[0]
+            yield Pair(spec.paper, where, spec.unit, spec.more_is_better, theirs, ours, spec.caveat)
 
 
 def markdown(found: Sequence[Pair], source: str, contest: Sequence[str] = ()) -> str:
