@@ -58,8 +58,16 @@ def reference(
     }
 
 
-def fit(data: Dataset, seed: int, estimator: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def fit(
+    data: Dataset,
+    seed: int,
+    *,
+    estimator: str,
+    params: Mapping[str, Any] | None = None,
+    samples: int | None = None,
+) -> dict[str, Any]:
     """One estimator, as "module:name", with given parameters."""
+    data = part(data, seed, samples)
     made = _made(estimator, seed, params)
     began = time.process_time()
     made.fit(data.X_train, data.y_train)
@@ -93,11 +101,18 @@ def noisy_labels(
 
 
 def on_sparse_pca(
-    data: Dataset, seed: int, *, estimator: str, dimensions: int, density: float
+    data: Dataset,
+    seed: int,
+    *,
+    estimator: str,
+    dimensions: int,
+    density: float,
+    samples: int | None = None,
 ) -> dict[str, Any]:
     """An estimator that sees the samples in sparse directions, which are found first and stay as they are."""
     from sklearn.decomposition import MiniBatchSparsePCA
 
+    data = part(data, seed, samples)
     centre = data.X_train.mean(axis=0)
     penalty, directions = 0.5, np.ones((dimensions, data.n_features))
     while np.count_nonzero(directions) > density * directions.size:
