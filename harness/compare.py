@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from harness.errors import InputError
+from harness.jobs import KEY_COLUMNS
 from harness.report.rundata import Row, Run
 from harness.report.runfiles import RIGHT, WRONG, Outcomes
 from harness.stats import sign_test
@@ -105,7 +106,7 @@ class JobChange:
 
     @property
     def name(self) -> str:
-        return f"{self.row.dataset} {self.row.title} {self.row.size}".strip()
+        return self.row.name
 
 
 @dataclass(frozen=True)
@@ -264,11 +265,7 @@ def facts(comparison: Comparison) -> dict[str, Any]:
         "notes": list(comparison.notes),
         "jobs": [
             {
-                "board": job.row.board,
-                "dataset": job.row.dataset,
-                "model": job.row.model,
-                "numbers": job.row.numbers,
-                "budget": job.row.budget,
+                **{column: getattr(job.row, column) for column in KEY_COLUMNS},
                 "verdict": job.verdict.value,
                 "note": job.note,
                 "figures": {

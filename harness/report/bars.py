@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.report import numbers, theme
 from harness.report.area import Area, text_width
 from harness.report.published import by_time
-from harness.report.rundata import Panel
+from harness.report.rundata import Panel, Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,8 @@ THICKNESS = 0.62
 HEAD = 40.0
 FOOT = 34.0
 NAME_SIZE = 10.5
+MOST = 24
+"""Bars of ours in a panel; where there are more rows, the most accurate ones have one."""
 LOG_FROM = 12.0
 """Slowest over fastest from which bars of one linear scale would be hairlines."""
 
@@ -36,6 +38,22 @@ class Bar:
     solid: bool
 
 
+def named(panel: Panel) -> list[tuple[str, Row]]:
+    """The rows that have a bar, in the panel's order, and what they are called among all of its rows."""
+    ranked = sorted(panel.rows, key=lambda row: row.accuracy or 0, reverse=True)
+    chosen = set(ranked[:MOST])
+    return [(label, row) for label, row in zip(panel.labels(), panel.rows, strict=True) if row in chosen]
+
+
+def _left_out(panel: Panel) -> str:
+    count = len(panel.rows)
+    return f"the {MOST} most accurate of {count}" if count > MOST else ""
+
+
+def _heading(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
 def time_height(panel: Panel) -> float:
     bars = time_bars(panel)
     return HEAD + FOOT + PITCH * (len(bars) + _gap(bars))
@@ -50,7 +68,7 @@ def time_bars(panel: Panel) -> list[Bar]:
     """Ours from fast to slow, then what was published for the same chip."""
     ours = [
         Bar(label, row.ms, row.accuracy, theme.colour(row.model), True, row.numbers != "float32")
-        for label, row in zip(panel.labels(), panel.rows, strict=True)
+        for label, row in named(panel)
         if row.ms and row.accuracy is not None
     ]
     theirs = []
@@ -67,7 +85,8 @@ def draw_time(area: Area, panel: Panel) -> None:
     bars = time_bars(panel)
     slowest, fastest = max(bar.ms for bar in bars), min(bar.ms for bar in bars)
     logarithmic = slowest / fastest >= LOG_FROM
-    area.heading(panel.dataset, f"time of one prediction, ms{' (logarithmic)' if logarithmic else ''}")
+    unit = f"ms{' (logarithmic)' if logarithmic else ''}"
+    area.heading(panel.title, _heading("time of one prediction", unit, _left_out(panel)))
     gutter = max(text_width(bar.name, NAME_SIZE) for bar in bars) + 10
     ours = sum(bar.ours for bar in bars)
     names = [bar.name for bar in bars]
@@ -128,24 +147,25 @@ def describe_time(panel: Panel) -> str:
         f"at {numbers.percent(bar.accuracy)} accuracy"
         for bar in time_bars(panel)
     ]
-    return f"Time of one prediction on {panel.dataset}: {'; '.join(told)}."
+    what = _heading(f"Time of one prediction on {panel.title}", _left_out(panel))
+    return f"{what}: {'; '.join(told)}."
 
 
 def memory_height(panel: Panel) -> float:
-    return HEAD + FOOT + PITCH * len(panel.rows)
+    return HEAD + FOOT + PITCH * min(MOST, len(panel.rows))
 
 
 def draw_memory(area: Area, panel: Panel) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter
 
-    area.heading(panel.dataset, "")
-    names = panel.labels()
+    area.heading(_heading(panel.title, _left_out(panel)), "")
+    names, rows = zip(*named(panel), strict=True)
     gutter = max(text_width(name, NAME_SIZE) for name in names) + 10
     width = (area.width - gutter - 24) / 2
     flash_limit, ram_limit = _limits(panel)
     for x, parts in ((gutter, "flash: model + code"), (gutter + width + 20, "RAM: static + stack")):
         area.text(x, area.height - 29, parts, size=10.5, color=theme.MUTED.light, va="center")
-    flash = _rows(area, gutter, area.width - gutter - width, names)
+    flash = _rows(area, gutter, area.width - gutter - width, list(names))
     ram = _rows(area, gutter + width + 20, 4, [""] * len(names))
     for axes, limit in ((flash, flash_limit), (ram, ram_limit)):
         axes.set_xlim(0, limit)
@@ -154,20 +174,21 @@ def draw_memory(area: Area, panel: Panel) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: numbers.of_bytes(value)))
         axes.get_xticklabels()[0].set_horizontalalignment("left")
         axes.get_xticklabels()[-1].set_horizontalalignment("right")
-    colours = [theme.colour(row.model) for row in panel.rows]
-    flashes = [(row.flash_model or 0, (row.flash_total or 0) - (row.flash_model or 0)) for row in panel.rows]
+    colours = [theme.colour(row.model) for row in rows]
+    flashes = [(row.flash_model or 0, (row.flash_total or 0) - (row.flash_model or 0)) for row in rows]
     _stack(flash, flashes, colours, flash_limit, width)
-    _stack(ram, [(row.ram_static or 0, row.stack_peak or 0) for row in panel.rows], colours, ram_limit, width)
+    _stack(ram, [(row.ram_static or 0, row.stack_peak or 0) for row in rows], colours, ram_limit, width)
 
 
 def describe_memory(panel: Panel) -> str:
     flash_limit, ram_limit = _limits(panel)
     told = [
         f"{name} {numbers.of_bytes(row.flash_total or 0)} of flash, {numbers.of_bytes(row.ram or 0)} of RAM"
-        for name, row in zip(panel.labels(), panel.rows, strict=True)
+        for name, row in named(panel)
     ]
     limits = f"{numbers.of_bytes(flash_limit)} of flash and {numbers.of_bytes(ram_limit)} of RAM"
-    return f"Memory used on {panel.dataset}, where the board has {limits}: {'; '.join(told)}."
+    what = _heading(f"Memory used on {panel.title}", _left_out(panel))
+    return f"{what}, where the board has {limits}: {'; '.join(told)}."
 
 
 def _limits(panel: Panel) -> tuple[int, int]:

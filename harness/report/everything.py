@@ -42,12 +42,9 @@ def _write(run: Run) -> ReportFiles:
     for name, text in texts.items():
         (run.folder / name).write_text(text, encoding="utf8")
     pictures: list[Path] = []
-    for plot in plots.PLOTS:
-        panels = [panel for panel in run.panels() if plot.shows(panel)]
-        if panels:
-            pictures += plots.save(plot, panels, run.folder)
-    recorded = traces.panels(run)
-    if recorded:
-        pictures += plots.save(traces.PLOT, recorded, run.folder)
+    for plot in (*plots.PLOTS, traces.PLOT):
+        shown = plot.drawn(traces.panels(run) if plot is traces.PLOT else run.panels())
+        if shown:
+            pictures += plots.save(plot, shown, run.folder)
     *written, html = (run.folder / name for name in texts)
     return ReportFiles(run, html, tuple(written), tuple(pictures))

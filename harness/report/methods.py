@@ -40,7 +40,7 @@ def list_all(run: Run) -> list[tuple[str, str]]:
         ("compiler", _distinct(run, "compiler")),
         ("flags", _distinct(run, "flags")),
         ("features", _features(run)),
-        ("test samples", _samples(run)),
+        ("test samples", _sentence(samples(run))),
         ("training", _training(about)),
         ("link", _link(run)),
         ("versions", ", ".join(f"{name} {version}" for name, version in _table(about, "versions").items())),
@@ -141,9 +141,14 @@ def _features(run: Run) -> str:
     return f"Kept in RAM in {streaming.count(False)} jobs, folded in as they come in {streaming.count(True)}."
 
 
-def _samples(run: Run) -> str:
+def samples(run: Run) -> str:
+    """What the figures were taken over."""
     limit = _table(run.about, "definition").get("samples")
-    return f"The first {numbers.count(limit)} of each test set." if limit else "The whole of each test set."
+    return f"the first {numbers.count(limit)} of each test set" if limit else "the whole of each test set"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _training(about: Mapping[str, Any]) -> str:
@@ -156,8 +161,7 @@ def _training(about: Mapping[str, Any]) -> str:
         else "",
         "shapes chosen on a validation part of the training data",
     ]
-    text = ", ".join(part for part in told if part)
-    return f"{text[:1].upper()}{text[1:]}."
+    return _sentence(", ".join(part for part in told if part))
 
 
 def _link(run: Run) -> str:

@@ -17,6 +17,13 @@ REMARKS: tuple[Callable[[Row], str], ...] = (
 )
 
 
+def whole(row: Row) -> str:
+    """By itself, and always the same: what is as usual is not said."""
+    said = [row.dataset, row.title, row.size, f"≤{row.max_ms} ms" if row.max_ms else ""]
+    said += ["speed" if row.speed == "yes" else "", row.shape, f"seed {row.seed}" if row.seed else ""]
+    return " ".join(part for part in said if part)
+
+
 def apart(rows: Sequence[Row]) -> list[str]:
     """Model and numbers; what differs is added where one model has several rows, and † where it failed."""
     names = [row.title for row in rows]

@@ -6,6 +6,7 @@ Everything can be read without JavaScript; with it the table sorts and filters, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -20,7 +21,8 @@ LABELS = {"papers’ size": "papers’"}
 def render(run: Run) -> str:
     template = files("harness.report") / "template"
     pictures = [_plot(plot, run.panels()) for plot in plots.PLOTS]
-    sections = [_table(run), *pictures, _plot(traces.PLOT, traces.panels(run)), _troubled(run), _methods(run)]
+    every = [_table(run), *pictures, _plot(traces.PLOT, traces.panels(run)), _troubled(run), _methods(run)]
+    sections = [section for section in every if section is not None]
     return Template((template / "page.html").read_text(encoding="utf8")).substitute(
         title=escape(methods.title(run)),
         light=theme.variables(dark=False),
@@ -28,20 +30,29 @@ def render(run: Run) -> str:
         style=(template / "style.css").read_text(encoding="utf8").rstrip(),
         headline=escape(summary.headline(run)),
         details="\n".join(f"<li>{escape(sentence)}</li>" for sentence in summary.details(run)),
-        sections="\n".join(section for section in sections if section),
+        contents="\n".join(f'<li><a href="#{one.name}">{escape(one.title)}</a></li>' for one in sections),
+        sections="\n".join(str(one) for one in sections),
         jobs=details.as_json(run),
         script=(template / "page.js").read_text(encoding="utf8").rstrip(),
     )
 
 
-def _section(name: str, title: str, content: str) -> str:
-    return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{escape(title)}</h2>\n{content}\n</section>'
+@dataclass(frozen=True)
+class Section:
+    name: str
+    """Its place in the page."""
+    title: str
+    content: str
+
+    def __str__(self) -> str:
+        heading = f'<h2 id="{self.name}">{escape(self.title)}</h2>'
+        return f'<section aria-labelledby="{self.name}">\n{heading}\n{self.content}\n</section>'
 
 
-def _table(run: Run) -> str:
+def _table(run: Run) -> Section | None:
     """Roles are explicit: a phone's style makes cards of the rows, and browsers then forget the table."""
     if not run.measured:
-        return ""
+        return None
     columns = tables.columns(run)
     heads = "".join(
         f'<th scope="col" role="columnheader">{escape(column.name)}<small>{escape(column.unit)}</small></th>'
@@ -49,10 +60,11 @@ def _table(run: Run) -> str:
     )
     bodies = "\n".join(_body(panel, columns) for panel in run.panels())
     caption = (
-        "Median of each model over the whole test set. RAM is static memory and the deepest stack. "
+        f"Accuracy and median time are over {methods.samples(run)}. "
+        "RAM is static memory and the deepest stack. "
         f"Agreement: predictions that the host computes as the device does. {tables.legend(run)}"
     )
-    return _section(
+    return Section(
         "table",
         "Figures",
         f'<table role="table">\n<caption>{escape(caption)}</caption>\n<thead role="rowgroup"><tr role="row">'
@@ -65,7 +77,7 @@ def _body(panel: Panel, columns: tuple[tables.Column, ...]) -> str:
     span = len(columns) + 1
     lines = [
         f'<tr class="group" role="row"><th scope="rowgroup" role="rowheader" colspan="{span}">'
-        f"{escape(panel.dataset)}</th></tr>"
+        f"{escape(panel.title)}</th></tr>"
     ]
     for label, row in zip(panel.labels(), panel.rows, strict=True):
         cells = "".join(_cell(column, row, row in best[column]) for column in columns)
@@ -92,24 +104,24 @@ def _cell(column: tables.Column, row: Row, best: bool) -> str:
     return f'<td role="cell" data-label="{escape(label)}"{sorting}>{shown}</td>'
 
 
-def _plot(plot: plots.Plot, panels: Sequence[Panel]) -> str:
-    shown = [panel for panel in panels if plot.shows(panel)]
+def _plot(plot: plots.Plot, panels: Sequence[Panel]) -> Section | None:
+    shown = plot.drawn(panels)
     if not shown:
-        return ""
+        return None
     figures = "\n".join(f"<figure>{plots.inline(plot, panel)}</figure>" for panel in shown)
-    content = f'<p class="note">{escape(plot.caption)}</p>\n<div class="plots">\n{figures}\n</div>'
-    return _section(plot.name, plot.title, content)
+    content = f'<p class="note">{escape(plot.note(panels))}</p>\n<div class="plots">\n{figures}\n</div>'
+    return Section(plot.name, plot.title, content)
 
 
-def _troubled(run: Run) -> str:
+def _troubled(run: Run) -> Section | None:
     if not run.troubled:
-        return ""
+        return None
     items = "\n".join(f"<li>{escape(sentence)}</li>" for sentence in tables.troubles(run))
-    return _section("troubled", "Skipped and failed", f"<ul>\n{items}\n</ul>")
+    return Section("troubled", "Skipped and failed", f"<ul>\n{items}\n</ul>")
 
 
-def _methods(run: Run) -> str:
+def _methods(run: Run) -> Section:
     items = "\n".join(
         f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in methods.list_all(run)
     )
-    return _section("methods", "What was measured, and how", f"<dl>\n{items}\n</dl>")
+    return Section("methods", "What was measured, and how", f"<dl>\n{items}\n</dl>")

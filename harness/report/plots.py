@@ -27,6 +27,8 @@ WIDTH = 374.0
 MARGIN = 12.0
 COLUMNS = 2
 PNG_DPI = 200
+MOST_PANELS = 24
+"""Of a plot: nobody looks through more, and a page should open at once."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +36,40 @@ class Plot:
     name: str
     title: str
     caption: str
+    hollow: str
+    """What the hollow points or bars are, said where there are any."""
     shows: Callable[[Panel], bool]
     """Whether the panel has anything to draw."""
     draw: Callable[[Area, Panel], None]
     height: Callable[[Panel], float]
     describe: Callable[[Panel], str]
     """The plot in words, for those who can't see it."""
+    has_published: Callable[[Panel], bool] = lambda _: False
+    """Whether anything hollow is in the panel."""
+
+    def drawn(self, panels: Sequence[Panel]) -> list[Panel]:
+        """Those that have something to draw and for which there is room."""
+        return [panel for panel in panels if self.shows(panel)][:MOST_PANELS]
+
+    def note(self, panels: Sequence[Panel]) -> str:
+        """How to read what is drawn of these panels, and what is not."""
+        drawn, shown = self.drawn(panels), sum(map(self.shows, panels))
+        hollow = self.hollow if any(map(self.has_published, drawn)) else ""
+        left_out = f"Drawn are the first {len(drawn)} of {shown}." if shown > len(drawn) else ""
+        return " ".join(part for part in (self.caption, hollow, left_out) if part)
 
 
-def _pareto(name: str, title: str, caption: str, cost: scatter.Cost) -> Plot:
+def _pareto(name: str, title: str, caption: str, hollow: str, cost: scatter.Cost) -> Plot:
     return Plot(
         name,
         title,
         caption,
+        hollow,
         partial(scatter.shows, cost),
         partial(scatter.draw, cost),
         partial(scatter.height, cost),
         partial(scatter.describe, cost),
+        lambda panel: bool(cost.theirs(panel)),
     )
 
 
@@ -58,38 +77,42 @@ PLOTS = (
     _pareto(
         "accuracy",
         "Accuracy against model size",
-        "Filled: measured here, at the model's bytes in flash, with the 95 % interval of the accuracy. "
-        "Hollow: published, at the size the paper gives. The broad line joins what no other beats in both.",
+        "Measured here, at the model's bytes in flash, with the 95 % interval of the accuracy. "
+        "The broad line joins what no other beats in both.",
+        "Hollow: published, at the size the paper gives.",
         scatter.SIZE,
     ),
     _pareto(
         "accuracy-time",
         "Accuracy against prediction time",
-        "The median of one prediction, computing only. Hollow: published for the same chip.",
+        "The median of one prediction, computing only.",
+        "Hollow: published for the same chip.",
         scatter.TIME,
     ),
     _pareto(
         "accuracy-energy",
         "Accuracy against energy",
-        "Of one prediction; the table says whether it is measured or modelled. "
+        "Of one prediction; the axis says whether it is measured or modelled.",
         "Hollow: published for the same chip, measured.",
         scatter.ENERGY,
     ),
     Plot(
         "time",
         "Prediction time",
-        "On the bars: accuracy and the median time of one prediction, computing only. "
+        "On the bars: accuracy and the median time of one prediction, computing only.",
         "Hollow: published for the same chip.",
         lambda panel: any(bar.ours for bar in bars.time_bars(panel)),
         bars.draw_time,
         bars.time_height,
         bars.describe_time,
+        lambda panel: any(not bar.ours for bar in bars.time_bars(panel)),
     ),
     Plot(
         "memory",
         "Flash and RAM of the board",
         "The full width is all that the board has. Strong: the model, and static RAM. "
         "Faint: the rest of the code, and the stack at its deepest.",
+        "",
         lambda panel: any(row.flash_total for row in panel.rows),
         bars.draw_memory,
         bars.memory_height,

@@ -142,6 +142,11 @@ class Row:
         return f"{self.family} {self.numbers}"
 
     @property
+    def name(self) -> str:
+        """Dataset, model and all that is special about the row; its board has to be said beside it."""
+        return naming.whole(self)
+
+    @property
     def size(self) -> str:
         """The budget, in words."""
         return "" if self.budget is None else re.sub(r"(?<=\d)(?=\D+$)", " ", budget.show(self.budget))
@@ -160,6 +165,12 @@ class Panel:
     rows: tuple[Row, ...]
     limits: Board | None
     """The board type, unless it is one that this version does not know."""
+    alone: bool = True
+    """No other board is in the run."""
+
+    @property
+    def title(self) -> str:
+        return self.dataset if self.alone else f"{self.dataset} ({self.board})"
 
     @property
     def is_published_chip(self) -> bool:
@@ -199,8 +210,13 @@ class Run:
         for row in self.measured:
             groups.setdefault((row.dataset, row.board), []).append(row)
         return [
-            Panel(dataset, board, tuple(rows), board_type(board)) for (dataset, board), rows in groups.items()
+            Panel(dataset, board, tuple(rows), board_type(board), self.on_one_board)
+            for (dataset, board), rows in groups.items()
         ]
+
+    @property
+    def on_one_board(self) -> bool:
+        return len({row.board for row in self.rows}) == 1
 
 
 def read(folder: Path) -> Run:

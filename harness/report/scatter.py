@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 HEIGHT = 286.0
 CROWD, ROOM = 8, 14.0
-"""So many points can be named at that height; each one more needs a line."""
+"""So many names have room at that height; each one more needs a line."""
+MOST_TOLD = 12
+"""Points that a description names one by one; of more, those that no other beats."""
 LABEL_SIZE = 10.5
 LABEL_HEIGHT = 12.0
 
@@ -97,7 +99,8 @@ ENERGY = Cost(
 
 
 def height(cost: Cost, panel: Panel) -> float:
-    return HEIGHT + ROOM * max(0, len(cost.ours(panel)) - CROWD)
+    names = {row.title for row, _ in cost.ours(panel)}
+    return HEIGHT + ROOM * max(0, len(names) - CROWD)
 
 
 def shows(cost: Cost, panel: Panel) -> bool:
@@ -115,7 +118,7 @@ def front(points: list[tuple[Row, float]]) -> list[tuple[Row, float]]:
 
 def draw(cost: Cost, area: Area, panel: Panel) -> None:
     published, ours = cost.theirs(panel), cost.ours(panel)
-    area.heading(panel.dataset, "test accuracy, %")
+    area.heading(panel.title, "test accuracy, %")
     axes = area.axes(30, 40, area.width - 34, area.height - 84)
     _scales(cost, axes, ours, published)
     _front(axes, front(ours))
@@ -136,13 +139,16 @@ def draw(cost: Cost, area: Area, panel: Panel) -> None:
 
 def describe(cost: Cost, panel: Panel) -> str:
     names = dict(zip(panel.rows, panel.labels(), strict=True))
-    ours = [_said(names[row], row, cost.say(price)) for row, price in cost.ours(panel)]
+    ours, best = cost.ours(panel), front(cost.ours(panel))
+    crowded = len(ours) > MOST_TOLD
+    told = "; ".join(_said(names[row], row, cost.say(price)) for row, price in (best if crowded else ours))
     theirs = [_said(item.title, item, cost.show(price)) for item, price in cost.theirs(panel)]
-    best = [names[row] for row, _ in front(cost.ours(panel))]
     published = f" Published: {'; '.join(theirs)}." if theirs else ""
-    unbeaten = f" Unbeaten in both: {', '.join(best)}." if best else ""
-    name = f"{cost.name}{cost.kind(cost.ours(panel))}"
-    return f"Test accuracy against {name} on {panel.dataset}: {'; '.join(ours)}.{unbeaten}{published}"
+    what = f"Test accuracy against {cost.name}{cost.kind(ours)} on {panel.title}"
+    if crowded:
+        return f"{what}, {len(ours)} models, of which unbeaten in both: {told}.{published}"
+    unbeaten = f" Unbeaten in both: {', '.join(names[row] for row, _ in best)}." if best else ""
+    return f"{what}: {told}.{unbeaten}{published}"
 
 
 def _said(name: str, point: Row | Published, price: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.report import numbers
 from harness.report.rundata import Panel, Row, Run
@@ -34,8 +35,8 @@ def details(run: Run) -> list[str]:
 def integer_and_float(run: Run) -> list[tuple[Row, Row]]:
     """The same model in both arithmetics, measured on the same samples."""
 
-    def key(row: Row) -> tuple[str, str, str, str, int | None]:
-        return (row.board, row.target, row.dataset, row.model, row.budget)
+    def key(row: Row) -> tuple[str, ...]:
+        return replace(row, numbers="").key
 
     floats = {key(row): row for row in run.measured if row.ok and row.numbers == "float32"}
     return [
@@ -72,7 +73,7 @@ def _winner(panel: Panel) -> str:
     rows = [row for row in panel.rows if row.ok and row.work]
     best = max(rows, key=lambda row: (row.accuracy or 0, -(row.work or 0)))
     fastest = min(rows, key=lambda row: (row.work or 0, -(row.accuracy or 0)))
-    where = f"On {panel.dataset}, {names[best]}"
+    where = f"On {panel.title}, {names[best]}"
     least = "fastest" if fastest.instructions is None else "one of the fewest instructions"
     if best is fastest:
         return (

@@ -12,16 +12,22 @@ from harness.report import theme
 def own_fonts(svg: str) -> str:
     """Ask for a stack of fonts; matplotlib names only the one it measured with."""
     font = re.escape(theme.style()["font.family"])
-    return re.sub(rf"'{font}'(, sans-serif)?", theme.STACK.replace("'", "&apos;"), svg)
+    return re.sub(rf"'{font}'(, sans-serif)?", _stack(), svg)
+
+
+def _stack() -> str:
+    return theme.STACK.replace("'", "&apos;")
 
 
 def embed(svg: str, prefix: str, description: str, links: Mapping[str, str]) -> str:
-    """The svg element alone: sized by the page, described in words, its ids unlike those of other plots.
+    """The svg element alone: sized and lettered by the page, described in words, with ids of its own.
 
     links: what to call the points that lead to a place in the page, by that place.
     """
     element = svg[svg.index("<svg") :].strip()
-    element = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", element, flags=re.DOTALL)
+    # matplotlib's style would hold for the whole page, which has its own for plots.
+    element = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", element, flags=re.DOTALL)
+    element = element.replace(f"font-family: {_stack()}; ", "")
     element = re.sub(r"<[^<>]*>", lambda tag: _shorter(tag[0]), element)
     used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', element))
     element = re.sub(
@@ -46,5 +52,8 @@ def embed(svg: str, prefix: str, description: str, links: Mapping[str, str]) -> 
 
 
 def _shorter(tag: str) -> str:
-    """Coordinates to a hundredth of a pixel. Only inside a tag: what stands between tags is a figure."""
-    return re.sub(r"(\d\.\d\d)\d+", r"\1", tag)
+    """Coordinates to a hundredth of a pixel, and no turns by nothing: matplotlib writes one for every text.
+
+    Only inside a tag: what stands between tags is a figure.
+    """
+    return re.sub(r"(\d\.\d\d)\d+", r"\1", re.sub(r' transform="rotate\(-0 [^)]*\)"', "", tag))

@@ -120,7 +120,7 @@ def terminal(run: Run) -> Table:
         for number, (label, row) in enumerate(zip(panel.labels(), panel.rows, strict=True)):
             last = number == len(panel.rows) - 1
             cells = [Text(column.text(row), "bold" if row in best[column] else "") for column in chosen]
-            table.add_row(panel.dataset if number == 0 else "", label, *cells, end_section=last)
+            table.add_row(panel.title if number == 0 else "", label, *cells, end_section=last)
     return table
 
 
@@ -128,9 +128,8 @@ def troubles(run: Run) -> list[str]:
     """Why jobs were skipped or failed; those with the same reason in one sentence."""
     groups: dict[tuple[str, str], list[str]] = {}
     for row in run.troubled:
-        groups.setdefault((row.status, row.reason), []).append(
-            f"{row.dataset} {row.title} {row.size}".strip()
-        )
+        place = "" if run.on_one_board else f" ({row.board})"
+        groups.setdefault((row.status, row.reason), []).append(row.name + place)
     return [
         f"{', '.join(names)}: {status}. {reason or 'No reason is given.'}"
         for (status, reason), names in groups.items()
@@ -163,7 +162,7 @@ def markdown(run: Run) -> str:
             cells = [
                 f"**{column.text(row)}**" if row in best[column] else column.text(row) for column in chosen
             ]
-            lines.append(_pipes([panel.dataset, label, *cells]))
+            lines.append(_pipes([panel.title, label, *cells]))
     lines += ["", legend(run)]
     lines += ["", *(f"- {sentence}" for sentence in troubles(run))] if run.troubled else []
     return "\n".join(lines) + "\n"
@@ -261,7 +260,7 @@ def latex(run: Run) -> str:
                 f"\\textbf{{{cell}}}" if row in best[column] else cell
                 for cell, column in zip(cells, chosen, strict=True)
             ]
-            name = _tex(panel.dataset) if number == 0 else ""
+            name = _tex(panel.title) if number == 0 else ""
             lines.append(" & ".join([name, _tex(label), *cells]) + " \\\\")
     lines += ["\\bottomrule", "\\end{tabular}", f"% {legend(run)}"]
     return "\n".join(lines) + "\n"

@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.errors import RunFolderError
 from harness.power import storage
-from harness.power.base import Floats, Trace
+from harness.power.base import MODELLED, Floats, Trace
 from harness.power.storage import Recording
 from harness.report import numbers, theme
 from harness.report.area import Area
@@ -36,14 +36,21 @@ class TracePanel(Panel):
 
 
 def panels(run: Run) -> list[TracePanel]:
-    """A panel a recording; a file that is gone or cannot be read has none, and the report goes on without."""
+    """A panel a recording; a file that is gone or cannot be read has none, and the report goes on without.
+
+    Modelled currents of a board have the same two levels in every job, so that the first stands for all.
+    """
     found = []
     by_key = {row.key: row for row in run.measured}
+    modelled: set[str] = set()
     for key, name in _files(run.about):
-        with contextlib.suppress(RunFolderError, KeyError):
-            row = by_key[key]
+        row = by_key.get(key)
+        if row is None or (row.energy_kind == MODELLED and row.board in modelled):
+            continue
+        with contextlib.suppress(RunFolderError):
             recording = storage.load(run.folder / name)
-            found.append(TracePanel(row.dataset, row.board, (row,), None, recording))
+            found.append(TracePanel(row.dataset, row.board, (row,), None, run.on_one_board, recording))
+            modelled |= {row.board} if row.energy_kind == MODELLED else set()
     return found
 
 
@@ -64,7 +71,7 @@ def draw(area: Area, panel: Panel) -> None:
     recording = _recording(panel)
     trace, (row,) = recording.trace, panel.rows
     area.heading(
-        f"{panel.dataset}, {panel.labels()[0]}", f"supply current, mA, {trace.kind}{_by(recording, trace)}"
+        f"{panel.title}, {panel.labels()[0]}", f"supply current, mA, {trace.kind}{_by(recording, trace)}"
     )
     axes = area.axes(34, 36, area.width - 40, area.height - 82)
     colour = theme.colour(row.model)
@@ -109,7 +116,7 @@ def describe(panel: Panel) -> str:
         for where, words in ((inside, "in the windows"), (~inside, "between them"))
         if where.any()
     ]
-    what = f"Supply current of {panel.labels()[0]} on {panel.dataset}, {trace.kind}{_by(recording, trace)}"
+    what = f"Supply current of {panel.labels()[0]} on {panel.title}, {trace.kind}{_by(recording, trace)}"
     length = f"{numbers.significant(trace.seconds)}{numbers.THIN}s"
     return f"{what}, over {length} with {len(recording.spans)} windows: {', '.join(levels)}."
 
@@ -118,7 +125,9 @@ PLOT = Plot(
     "current",
     "Supply current",
     "As the meter recorded it, or as it was modelled: predictions are repeated in the grey windows, and the "
-    "board is idle between them. The raw traces are in traces/.",
+    "board is idle between them. A modelled one has the same two levels in every job, so that one stands for "
+    "all. The raw traces are in traces/.",
+    "",
     lambda panel: isinstance(panel, TracePanel) and panel.recording is not None,
     draw,
     lambda _: HEIGHT,

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.jobs import KEY_COLUMNS, ROW_COLUMNS
+from harness.report import rundata
+from harness.report.page import render
 from harness.store import SAMPLE_COLUMNS, SCHEMA
 
 CLOCK_HZ = 16_000_000
@@ -116,6 +118,17 @@ def write(folder: Path, lines: list[dict[str, Any]], **about: Any) -> Path:
         folder / "samples.csv", SAMPLE_COLUMNS, [sample for line in lines for sample in _samples(line)]
     )
     return folder
+
+
+def page(folder: Path) -> str:
+    """The report of three datasets, each job of which has stages."""
+    stages = [{"name": "projection", "what": "10 rows", "cycles": 8000, "floor": 7000}]
+    lines = rows(usps=True)
+    jobs = {
+        str(number): {"key": [str(line[column]) for column in KEY_COLUMNS], "stages": stages}
+        for number, line in enumerate(lines)
+    }
+    return render(rundata.read(write(folder, lines, jobs=jobs)))
 
 
 def _samples(line: dict[str, Any]) -> Iterator[dict[str, Any]]:

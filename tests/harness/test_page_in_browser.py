@@ -7,23 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.jobs import KEY_COLUMNS
 from harness.report import page, rundata
 from tests.harness import browser
 from tests.harness import fixture_run as fixture
 
-STAGES = [{"name": "projection", "what": "10 rows", "cycles": 8000, "floor": 7000}]
-
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    lines = fixture.rows(usps=True)
-    jobs = {
-        str(number): {"key": [str(line[column]) for column in KEY_COLUMNS], "stages": STAGES}
-        for number, line in enumerate(lines)
-    }
-    folder = fixture.write(tmp_path_factory.mktemp("run"), lines, jobs=jobs)
-    return page.render(rundata.read(folder))
+    return fixture.page(tmp_path_factory.mktemp("run"))
 
 
 def test_a_click_on_a_heading_sorts_inside_each_dataset(report: str, tmp_path: Path) -> None:
@@ -104,20 +95,57 @@ def test_hovering_names_the_model_and_a_click_shows_its_details(report: str, tmp
     assert found["gone"]
     assert found["open"]
     assert found["title"] == "ProtoNN int8 on digits"
-    assert "projection10 rows8,000" in found["stages"]
+    assert "projection10 rows8\u202f000" in found["stages"]
     assert found["confusion"] == ["", "", "12", "438"]
     assert found["closed"]
 
 
-@pytest.mark.parametrize("width", [375, 1200])
-def test_nothing_is_wider_than_the_screen(report: str, tmp_path: Path, width: int) -> None:
+def test_the_order_in_which_rows_were_measured_comes_back(report: str, tmp_path: Path) -> None:
     found = browser.try_out(
         report,
-        "found.wide = document.documentElement.scrollWidth; found.screen = innerWidth;",
+        """
+        const names = () => [...document.querySelectorAll("tbody tr[id]")].map((row) => row.id).join();
+        const order = document.querySelector("select.phone");
+        const choose = (value) => {
+          order.value = value;
+          order.dispatchEvent(new Event("change"));
+          return names();
+        };
+        found.first = names();
+        found.sorted = choose("2");
+        found.again = choose("");
+        """,
         tmp_path,
-        size=(width, 800),
     )
-    assert found["wide"] <= found["screen"]
+    assert found["problems"] == []
+    assert found["sorted"] != found["first"] == found["again"]
+
+
+def test_too_many_classes_for_a_matrix_are_told_by_their_commonest_mistakes(tmp_path: Path) -> None:
+    folder = fixture.write(
+        tmp_path / "run", [fixture.row("digits", "linear", "int8", n_samples=300, accuracy=0.8)]
+    )
+    table = (folder / "samples.csv").read_text().splitlines()
+    for number, line in enumerate(table[1:], start=1):
+        cells = line.split(",")
+        truth = str(number % 60)
+        cells[-4:-1] = [truth, *[truth if number % 5 else "7"] * 2]
+        table[number] = ",".join(cells)
+    (folder / "samples.csv").write_text("\n".join(table) + "\n")
+    found = browser.try_out(
+        page.render(rundata.read(folder)),
+        """
+        document.querySelector("button.open").click();
+        found.caption = document.querySelector("dialog caption").textContent;
+        found.first = [...document.querySelector("dialog tbody tr").cells].map((cell) => cell.textContent);
+        found.lines = document.querySelectorAll("dialog tbody tr").length;
+        """,
+        tmp_path,
+    )
+    assert found["problems"] == []
+    assert "60 classes" in found["caption"]
+    assert found["first"] == ["0", "7", "5"]
+    assert found["lines"] == 12
 
 
 def test_first_paint_of_a_large_report_is_soon(tmp_path: Path) -> None:

@@ -10,7 +10,11 @@
     element.append(...children);
     return element;
   };
-  const rows = () => [...table.querySelectorAll("tbody tr[id]")];
+  const rows = [...table.querySelectorAll("tbody tr[id]")];
+  const pointsOf = new Map(rows.map((row) => [row.id, []]));
+  for (const point of document.querySelectorAll(".plot a[href^='#job-']")) {
+    pointsOf.get(point.getAttribute("href").slice(1))?.push(point);
+  }
 
   // Sorting, inside each dataset: what differs in the data is not compared.
   const heads = [...table.querySelectorAll("thead th")];
@@ -25,8 +29,8 @@
   };
   const sortBy = (column, order) => {
     for (const body of table.tBodies) {
-      const sorted = [...body.querySelectorAll("tr[id]")];
-      sorted.sort((a, b) => order * compare(valueOf(a, column), valueOf(b, column)));
+      const sorted = rows.filter((row) => row.parentNode === body);
+      if (column !== null) sorted.sort((a, b) => order * compare(valueOf(a, column), valueOf(b, column)));
       body.append(...sorted);
     }
     heads.forEach((head, number) =>
@@ -45,7 +49,7 @@
   form.addEventListener("submit", (event) => event.preventDefault());
   const properties = { dataset: "dataset", board: "board", numbers: "number format" };
   const choices = Object.entries(properties).flatMap(([name, title]) => {
-    const values = [...new Set(rows().map((row) => row.dataset[name]))];
+    const values = [...new Set(rows.map((row) => row.dataset[name]))];
     if (values.length < 2) return [];
     const select = make("select", { name, "aria-label": title }, make("option", { value: "" }, `every ${title}`),
       ...values.map((value) => make("option", { value }, value)));
@@ -57,22 +61,22 @@
     ...heads.map((head, column) => make("option", { value: column }, `by ${head.firstChild.firstChild.textContent}`)));
   order.addEventListener("change", (event) => {
     event.stopPropagation();
-    if (order.value) sortBy(Number(order.value), 1);
+    sortBy(order.value ? Number(order.value) : null, 1);
   });
   form.append(order, count);
   const filter = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
-    for (const row of rows()) {
+    for (const row of rows) {
       const text = `${row.dataset.dataset} ${row.dataset.board} ${row.cells[0].textContent}`.toLowerCase();
       const fits = words.every((word) => text.includes(word)) &&
         choices.every((select) => !select.value || row.dataset[select.name] === select.value);
       row.hidden = !fits;
       shown += fits;
-      document.querySelectorAll(`.plot a[href="#${row.id}"]`).forEach((point) => point.classList.toggle("out", !fits));
+      pointsOf.get(row.id).forEach((point) => point.classList.toggle("out", !fits));
     }
     for (const body of table.tBodies) body.hidden = !body.querySelector("tr[id]:not([hidden])");
-    count.textContent = shown === rows().length ? "" : `${shown} of ${rows().length} rows`;
+    count.textContent = shown === rows.length ? "" : `${shown} of ${rows.length} rows`;
   };
   form.addEventListener("input", filter);
   form.addEventListener("change", filter);
@@ -83,20 +87,23 @@
   document.body.append(dialog);
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   const list = (pairs) => make("dl", {}, ...pairs.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+  const grouped = (value) => value.toLocaleString("en").replaceAll(",", "\u202f");
   const stages = (found) => {
     const most = Math.max(...found.map((stage) => stage.cycles));
     const lines = found.map((stage) => {
       const bar = make("span", { class: "bar" });
       bar.style.width = `${(100 * stage.cycles) / most}%`;
       return make("tr", {}, make("th", { scope: "row" }, stage.name, make("small", {}, stage.what)),
-        make("td", {}, stage.cycles.toLocaleString("en")), make("td", {}, stage.floor ? stage.floor.toLocaleString("en") : "–"),
+        make("td", {}, grouped(stage.cycles)), make("td", {}, stage.floor ? grouped(stage.floor) : "–"),
         make("td", { class: "wide" }, bar));
     });
     const head = make("tr", {}, ...["stage", "cycles", "floor", ""].map((text) => make("th", { scope: "col" }, text)));
     return make("table", { class: "stages" }, make("caption", {}, "Where the cycles go, as predicted from the model"),
       make("thead", {}, head), make("tbody", {}, ...lines));
   };
-  const confusion = ({ labels, counts }) => {
+  const confusion = ({ labels, cells }) => {
+    const counts = labels.map(() => labels.map(() => 0));
+    for (const [truth, found, count] of cells) counts[truth][found] = count;
     const head = make("tr", {}, make("th", { scope: "col" }, "true \\ found"), ...labels.map((label) => make("th", { scope: "col" }, label)));
     const lines = counts.map((line, truth) => {
       const total = line.reduce((sum, value) => sum + value, 0) || 1;
@@ -106,8 +113,17 @@
         return cell;
       }));
     });
-    return make("div", { class: "scroll" }, make("table", { class: "confusion" },
-      make("caption", {}, "Which classes it takes for which"), make("thead", {}, head), make("tbody", {}, ...lines)));
+    const matrix = make("table", { class: "confusion" },
+      make("caption", {}, "Which classes it takes for which"), make("thead", {}, head), make("tbody", {}, ...lines));
+    // What scrolls must be reachable by the keyboard.
+    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "confusion matrix" }, matrix);
+  };
+  const mistakes = ({ mistakes, classes }) => {
+    const head = make("tr", {}, ...["true", "found", "samples"].map((text) => make("th", { scope: "col" }, text)));
+    const lines = mistakes.map(([truth, found, count]) =>
+      make("tr", {}, ...[truth, found, String(count)].map((text) => make("td", {}, text))));
+    const caption = make("caption", {}, `The commonest mistakes; ${classes} classes are too many for a matrix`);
+    return make("table", {}, caption, make("thead", {}, head), make("tbody", {}, ...lines));
   };
   const show = (anchor) => {
     const job = jobs[anchor];
@@ -118,6 +134,7 @@
     dialog.append(list(job.figures));
     if (job.stages.length) dialog.append(stages(job.stages));
     if (job.confusion.labels) dialog.append(confusion(job.confusion));
+    if (job.confusion.mistakes?.length) dialog.append(mistakes(job.confusion));
     if (job.about.length) dialog.append(list(job.about));
     dialog.showModal();
   };
@@ -125,12 +142,9 @@
   // Names on hovering and on focus; a click or Enter opens the details.
   const tip = make("div", { class: "tip", role: "tooltip", id: "tip", hidden: "" });
   document.body.append(tip);
-  const mark = (anchor, on) => document.querySelectorAll(`tr[id="${anchor}"], .plot a[href="#${anchor}"]`)
-    .forEach((element) => element.classList.toggle("marked", on));
-  for (const point of document.querySelectorAll(".plot a[href^='#job-']")) {
-    const anchor = point.getAttribute("href").slice(1);
-    const job = jobs[anchor];
-    if (!job) continue;
+  const mark = (row, on) => [row, ...pointsOf.get(row.id)].forEach((element) => element.classList.toggle("marked", on));
+  for (const row of rows) for (const point of pointsOf.get(row.id)) {
+    const job = jobs[row.id];
     const enter = () => {
       tip.replaceChildren(make("strong", {}, job.name), list(job.figures.slice(0, 6)));
       tip.hidden = false;
@@ -139,11 +153,11 @@
       const below = box.bottom + 8 + tip.offsetHeight < innerHeight;
       tip.style.left = `${Math.max(8, left) + scrollX}px`;
       tip.style.top = `${(below ? box.bottom + 8 : box.top - 8 - tip.offsetHeight) + scrollY}px`;
-      mark(anchor, true);
+      mark(row, true);
     };
     const leave = () => {
       tip.hidden = true;
-      mark(anchor, false);
+      mark(row, false);
     };
     point.setAttribute("aria-describedby", "tip");
     point.addEventListener("pointerenter", enter);
@@ -153,10 +167,27 @@
     point.addEventListener("click", (event) => {
       event.preventDefault();
       leave();
-      show(anchor);
+      show(row.id);
     });
   }
-  for (const row of rows()) {
+
+  // A plot is one stop of the Tab key; inside it arrows go from point to point, from left to right.
+  for (const plot of document.querySelectorAll(".plot")) {
+    const points = [...plot.querySelectorAll("a[href^='#job-']")];
+    const across = (point) => point.getBoundingClientRect().left;
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    points.forEach((point, number) => point.setAttribute("tabindex", number ? "-1" : "0"));
+    plot.addEventListener("keydown", (event) => {
+      const sorted = points.filter((point) => !point.classList.contains("out")).sort((a, b) => across(a) - across(b));
+      const here = sorted.indexOf(document.activeElement);
+      if (!(event.key in step) || here < 0) return;
+      event.preventDefault();
+      const next = sorted[(here + step[event.key] + sorted.length) % sorted.length];
+      points.forEach((point) => point.setAttribute("tabindex", point === next ? "0" : "-1"));
+      next.focus();
+    });
+  }
+  for (const row of rows) {
     const name = row.cells[0];
     const button = make("button", { type: "button", class: "open", "aria-haspopup": "dialog" }, ...name.childNodes);
     button.addEventListener("click", () => show(row.id));
