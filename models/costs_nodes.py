@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from math import ceil
 
 from models.costs import (
-    CALL_BLOCK,
     CALL_DENSE,
     CALL_ONE_ROW,
     CALL_SPARSE,
@@ -19,6 +18,8 @@ from models.costs import (
     STREAMED_SPARSE_FLOOR,
     Stage,
     argmax,
+    block_floor,
+    blocks,
     columns_of,
     open_pieces,
     pieces,
@@ -28,8 +29,6 @@ from models.inputs import Array
 
 PACKED = {2: 19, 3: 23, 4: 25}
 """Two weights of one byte, by the bytes of their sum."""
-BLOCK_ROW = 70
-"""A row's part of a block, beside its terms."""
 
 
 def packed_projection(rows: int, features: int, sum_bytes: int, streaming: bool) -> Stage:
@@ -73,18 +72,15 @@ def nibble_projection(nibbles: Array, counts: Array, features: int, sum_bytes: i
 
 
 def nibble_block_projection(parts: list[int], shape: tuple[int, ...], sum_bytes: int) -> Stage:
-    """The same in blocks of columns, streamed; so many bytes of each row in each block."""
-    rows, features = shape
-    cycles = 20 + 5 * rows * sum_bytes + len(pieces(features, True)) * CALL_BLOCK
-    term = {2: 14, 3: 16, 4: 17}[sum_bytes]
-    cycles += sum(term * count + 5 * (count // 8) + 4 * (count % 8) + BLOCK_ROW for count in parts)
+    """The same in blocks of columns, streamed; so many bytes in each part of a row."""
     return Stage(
         "projection",
-        f"{rows} × {features} sparse of 4 bits in blocks, {sum(parts)} bytes, sums of {8 * sum_bytes} bits",
-        sum(parts) + len(parts),
-        rows * sum_bytes + 2,
-        cycles,
-        whole(SPARSE_FLOOR[sum_bytes] * sum(parts)),
+        f"{shape[0]} × {shape[1]} sparse of 4 bits in blocks, {sum(parts)} bytes, "
+        f"sums of {8 * sum_bytes} bits",
+        sum(parts) + len(parts) + len(pieces(shape[1], True)),
+        shape[0] * sum_bytes + 3,
+        blocks(parts, shape, sum_bytes),
+        whole(block_floor(parts, sum_bytes)),
     )
 
 

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from models import costs
-from models.blocks import Blocks8, parts_of
+from models import blocks, costs
+from models.blocks import Blocks8
 from models.errors import InputError
 from models.inputs import Array
 from models.layout import Layout
@@ -245,9 +245,7 @@ def projection_stage(
     if layout is Dense8:
         return costs.dense_projection(shape[0], shape[1], sum_bytes, streaming)
     if layout is Blocks8:
-        return costs.block_projection(
-            [len(part) for part in parts_of(arrays[f"{name}_blocks"], 2)], shape, sum_bytes
-        )
+        return costs.block_projection(blocks.counts(arrays[f"{name}_blocks"], 2, shape[1]), shape, sum_bytes)
     if layout is Signs8:
         return costs.signs_projection(
             [len(gaps) for gaps in split(arrays[f"{name}_signs"])], shape, sum_bytes

@@ -20,6 +20,8 @@ ROUND = 6
 NUMBERS_IN_A_BYTE = 256
 LIST_BYTES, SHORT_LIST_BYTES = 384, 92
 """The short list is that of streaming firmware with one score, which is to leave RAM to others."""
+WITH_Z = 124
+"""Bytes of a short list and z together, where few dimensions leave more to the list."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,11 @@ class Listing:
     """Times that the list was weighed and scored."""
 
 
-def places(prototypes: int, scores: int, streaming: bool) -> int:
-    """How many prototypes the list has room for."""
-    size = SHORT_LIST_BYTES if streaming and scores == 1 else LIST_BYTES
+def places(shape: tuple[int, ...], scores: int, streaming: bool) -> int:
+    """How many prototypes the list has room for; shape: prototypes × dimensions."""
+    prototypes, dimensions = shape
+    short = max(SHORT_LIST_BYTES, WITH_Z - dimensions)
+    size = short if streaming and scores == 1 else LIST_BYTES
     return min(prototypes, size // place_bytes(prototypes))
 
 

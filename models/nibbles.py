@@ -108,37 +108,34 @@ class Rows4(Layout):
 
 
 class Blocks4(Layout):
-    """Sparse rows in blocks of columns, as in models.blocks: a count, then so many bytes as in Rows4."""
+    """Sparse rows in blocks of columns, as in models.blocks; a value is a byte as in Rows4."""
 
     name = "blocks4"
     dtype = np.dtype(np.int8)
     parts = ("_nibble_blocks",)
 
     @classmethod
+    def suits(cls, matrix: Array) -> bool:
+        return len(matrix) <= blocks.MOST_ROWS
+
+    @classmethod
     def size(cls, matrix: Array) -> int:
-        return sum(len(block) + int(_walk(block)[1].sum()) for block in blocks.cut(matrix))
+        return cls.encode(matrix)["_nibble_blocks"].size
 
     @classmethod
     def encode(cls, matrix: Array) -> dict[str, Array]:
-        stream: list[int] = []
-        for block in blocks.cut(matrix):
-            for row in block:
-                values = Rows4.encode(row[None, :])["_nibbles"].tolist() if row.any() else []
-                stream += [len(values), *values]
-        return {"_nibble_blocks": np.array(stream, dtype=np.uint8)}
+        return {"_nibble_blocks": blocks.joined(matrix, _bytes)}
 
     @classmethod
     def decode(cls, arrays: Mapping[str, Array], columns: int) -> Array:
-        stream = arrays["_nibble_blocks"]
-        parts = [part[:, 0] for part in blocks.parts_of(stream, 1)]
-        rows = blocks.rows_of(parts, columns)
-        found = []
-        for number, block in enumerate(blocks.cut(np.zeros((rows, columns)))):
-            own = parts[number * rows : (number + 1) * rows]
-            counts = np.array([part.size for part in own], dtype=np.uint8)
-            joined = np.concatenate(own) if counts.any() else np.zeros(0, dtype=np.uint8)
-            found.append(Rows4.decode({"_nibbles": joined, "_counts": counts}, block.shape[1]))
-        return np.concatenate(found, axis=1)
+        found = blocks.split(arrays["_nibble_blocks"], 1, columns)
+        matrix = np.zeros((len(found[0]), columns), dtype=np.int8)
+        for block, parts in zip(blocks.cut(matrix), found, strict=True):
+            if parts:
+                counts = np.array([len(part) for part in parts], dtype=np.uint8)
+                joined = np.concatenate(parts)[:, 0]
+                block[: len(parts)] = Rows4.decode({"_nibbles": joined, "_counts": counts}, block.shape[1])
+        return matrix
 
 
 FOUR_BITS: tuple[type[Layout], ...] = (Dense4, Rows4, Blocks4)
@@ -192,6 +189,13 @@ def _walk(matrix: Array) -> tuple[Array, Array, npt.NDArray[np.int64]]:
     return gap, entries, counts
 
 
+def _bytes(row: Array) -> Array:
+    """A row's values, one a line."""
+    if not row.any():
+        return np.zeros((0, 1), dtype=np.uint8)
+    return Rows4.encode(row[None, :])["_nibbles"][:, None]
+
+
 def _count_type(counts: npt.NDArray[np.int64]) -> np.dtype[np.generic]:
     largest = int(counts.max(initial=0))
     if largest > np.iinfo(np.uint16).max:
@@ -221,7 +225,9 @@ def relaid(
         plain = {name + part for layout in encoding.LAYOUTS for part in layout.parts}
         rest = {key: array for key, array in others.items() if key not in plain}
         layouts = FOUR_BITS if streaming else SMALL
-        found += [{**encoding.encode(name, matrix, layout), **rest} for layout in layouts]
+        found += [
+            {**encoding.encode(name, matrix, layout), **rest} for layout in layouts if layout.suits(matrix)
+        ]
     return found
 
 
@@ -238,7 +244,7 @@ def projection_stage(
     if layout is Dense4:
         return costs_nodes.packed_projection(shape[0], shape[1], sum_bytes, streaming)
     if layout is Blocks4:
-        counts = [len(part) for part in blocks.parts_of(arrays[f"{name}_nibble_blocks"], 1)]
+        counts = blocks.counts(arrays[f"{name}_nibble_blocks"], 1, shape[1])
         return costs_nodes.nibble_block_projection(counts, shape, sum_bytes)
     if layout is Rows4:
         return costs_nodes.nibble_projection(

@@ -189,7 +189,7 @@ class ProtoNNInt8(_ProtoNN):
             return []  # distances of 32 bits, which only the compiler's loops have
         guessed = encoded is None and TYPICAL not in self.info
         z = self._likely() if encoded is None else self.projections(encoded[:JUDGED_BY])
-        room = listing.places(prototypes, self.n_scores, streaming)
+        room = listing.places(self.B.shape, self.n_scores, streaming)
         counted = listing.count(z, self.B.astype(np.int64), EXP_SIXTEENTHS << exp_shift, room)
         width = self.c_sizes()["w_sum_bytes"]
         shift = int(self.constants["z_shift"]) + nibbles.scale_in_sums("w", self.arrays).bit_length() - 1

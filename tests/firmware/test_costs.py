@@ -115,6 +115,20 @@ def test_projections_and_distances_are_near_the_floor(model: DeviceModel, stream
             assert stage.cycles <= 1.3 * stage.floor, f"{stage.name}: {stage.cycles} for {stage.floor}"
 
 
+@pytest.mark.parametrize("density", [0.04, 0.1])
+def test_streamed_rows_are_near_the_floor_in_their_fastest_layout(density: float) -> None:
+    model = protonn(784, 2, 14, 32, density, 7)
+    fast = min(choices(model, streaming=True), key=lambda choice: choice.cycles)
+    projection = fast.model.stages(streaming=True)[0]
+    assert "in blocks" in projection.what
+    assert projection.floor is not None
+    assert projection.cycles <= 1.3 * projection.floor
+    rng = np.random.default_rng(1)
+    encoded = rng.integers(-127, 128, size=(SAMPLES, 784)).astype(np.int8)
+    predicted = costs.total(fast.model.stages(streaming=True, encoded=encoded))
+    assert predicted == pytest.approx(float(check(fast.model, encoded, streaming=True).mean()), rel=WITHIN)
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("streaming", [False, True], ids=["buffered", "streaming"])
 def test_stages_account_for_the_whole_model(name: str, streaming: bool) -> None:

@@ -35,8 +35,8 @@ from tests.firmware.hostfirmware import HostFirmware, compile_firmware, needs_gc
 
 pytestmark = needs_gcc
 
-N_FEATURES, N_CLASSES = 200, 20
-CHUNK = 128
+N_FEATURES, N_CLASSES = 300, 20
+CHUNK = 240
 LONGEST = FEATURES.struct.size + CHUNK
 STRANGE_KIND = 0x3F
 PIPEFUL = 16_384

@@ -29,14 +29,29 @@ def test_there_and_back(rows: int, columns: int, density: float, seed: int) -> N
     assert (Blocks8.decode(arrays, columns) == matrix).all()
 
 
+def test_bytes_by_hand() -> None:
+    """The first block has all rows; in the second the last one is empty, and left out."""
+    matrix = np.zeros((3, 300), dtype=np.int64)
+    matrix[0, 2], matrix[1, 239], matrix[1, 240], matrix[1, 260] = -7, 100, 3, 1
+    assert Blocks8.encode(matrix)["_blocks"].tolist() == [3, 1, 3, 249, 1, 240, 100, 0, 2, 0, 2, 1, 3, 20, 1]
+
+
+def test_a_matrix_of_more_rows_than_a_byte_counts_is_not_cut() -> None:
+    assert Blocks8.suits(np.ones((255, 3)))
+    assert not Blocks8.suits(np.ones((256, 3)))
+
+
 @pytest.mark.parametrize(
     ("stream", "columns", "words"),
     [
-        ([2, 1, 5], 10, "3 bytes of 5"),
-        ([0, 0, 0], 200, "3 parts"),
-        ([1, 0, 5], 10, "outside"),
-        ([1, 11, 5], 10, "outside"),
-        ([1, 129, 5, 0], 200, "block 0"),
+        ([1, 2, 1, 5], 10, "3 bytes of 5"),
+        ([2, 0], 10, "0 bytes of 1"),
+        ([1, 0, 0, 0], 300, "3 blocks, not 2"),
+        ([0, 0], 300, "0 rows"),
+        ([1, 0, 2, 0, 0], 300, "1 rows"),
+        ([1, 1, 0, 5], 10, "outside"),
+        ([1, 1, 11, 5], 10, "outside"),
+        ([1, 1, 241, 5, 0], 300, "block 0"),
     ],
 )
 def test_streams_that_are_none_are_refused(stream: list[int], columns: int, words: str) -> None:

@@ -39,18 +39,19 @@ def test_bytes_of_a_sparse_row_by_hand() -> None:
 
 def test_bytes_of_blocks_by_hand() -> None:
     """Two rows in two blocks: of each a count, then its bytes; gaps begin anew with the block."""
-    matrix = np.zeros((2, 140), dtype=int)
-    matrix[0, 2], matrix[1, 130], matrix[1, 139] = -7, 3, 1
+    matrix = np.zeros((2, 252), dtype=int)
+    matrix[0, 2], matrix[1, 242], matrix[1, 251] = -7, 3, 1
     arrays = nibbles.Blocks4.encode(matrix)
-    assert arrays["_nibble_blocks"].tolist() == [1, 0x92, 0, 0, 2, 0x32, 0x18]
+    assert arrays["_nibble_blocks"].tolist() == [2, 1, 0x92, 0, 2, 0, 2, 0x32, 0x18]
 
 
 @pytest.mark.parametrize(
-    ("stream", "said"), [([2, 0x10], "2 bytes of 3"), ([0, 0, 0], "3 parts"), ([1, 0x1F, 1, 0x1F], "outside")]
+    ("stream", "said"),
+    [([1, 2, 0x10], "2 bytes of 3"), ([1, 0, 0, 0], "3 blocks"), ([1, 0, 1, 1, 0x1F], "outside")],
 )
 def test_damaged_blocks_are_refused(stream: list[int], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        nibbles.Blocks4.decode({"_nibble_blocks": np.array(stream, "u1")}, 130)
+        nibbles.Blocks4.decode({"_nibble_blocks": np.array(stream, "u1")}, 242)
 
 
 def test_four_bits_are_for_small_integers_only() -> None:

@@ -27,6 +27,20 @@
                      "    adc   %D[sum], %[sign]  \n" /* 1 */
 #endif
 
+/* A weight times a feature, to the sum: 4, 6 or 7 cycles. */
+#define AVR_PRODUCT                                                 \
+    "    muls  %[a], %[b]          \n" /* 2; carry is the sign */   \
+    AVR_EXTEND                         /* 1 */                      \
+    "    add   %A[sum], r0         \n" /* 1 */                      \
+    "    adc   %B[sum], r1         \n" /* 1 */                      \
+    AVR_ADD_HIGH                       /* 1 or 2 */
+
+/* The next weight of a dense row: 9, 11 or 12 cycles. */
+#define AVR_TERM_DENSE                                              \
+    "    ld    %[a], X+            \n" /* 2 */                      \
+    "    lpm   %[b], Z+            \n" /* 3 */                      \
+    AVR_PRODUCT                        /* 4, 6 or 7 */
+
 #if DISTANCE_BYTES == 3
 #define AVR_CARRY "    adc   %C[sum], %[zero]  \n" /* 1 */
 #else
@@ -78,13 +92,7 @@ static inline sum_t dot_i8(sum_t sum, const int8_t *w, const int8_t *x, uint16_t
     uint16_t rounds = count / 8;
     uint8_t rest = count % 8, a, b, sign;
     __asm__ volatile(
-        AVR_LOOP("    ld    %[a], X+          \n" /* 2 */
-                 "    lpm   %[b], Z+          \n" /* 3 */
-                 "    muls  %[a], %[b]        \n" /* 2; carry is the sign */
-                 AVR_EXTEND                       /* 1 */
-                 "    add   %A[sum], r0       \n" /* 1 */
-                 "    adc   %B[sum], r1       \n" /* 1 */
-                 AVR_ADD_HIGH)                    /* 1 or 2 */
+        AVR_LOOP(AVR_TERM_DENSE)
         : [sum] "+r"(sum), [rounds] "+w"(rounds), [rest] "+d"(rest), [a] "=&d"(a), [b] "=&d"(b),
           [sign] "=&r"(sign), "+x"(x), "+z"(w)
         :
@@ -99,14 +107,7 @@ static inline __attribute__((always_inline)) sum_t dot_whole(const int8_t *w, co
     uint16_t rounds;
     uint8_t a, b, sign;
     __asm__ volatile(
-        AVR_FIXED(AVR_SUM_WORDS, 
-                  "    ld    %[a], X+          \n" /* 2 */
-                  "    lpm   %[b], Z+          \n" /* 3 */
-                  "    muls  %[a], %[b]        \n" /* 2; carry is the sign */
-                  AVR_EXTEND                       /* 1 */
-                  "    add   %A[sum], r0       \n" /* 1 */
-                  "    adc   %B[sum], r1       \n" /* 1 */
-                  AVR_ADD_HIGH)                    /* 1 or 2 */
+        AVR_FIXED(AVR_SUM_WORDS, AVR_TERM_DENSE)
         : [sum] "+r"(sum), [rounds] "=&w"(rounds), [a] "=&d"(a), [b] "=&d"(b), [sign] "=&r"(sign), "+x"(x),
           "+z"(w)
         : [count] "n"(MODEL_FEATURES)

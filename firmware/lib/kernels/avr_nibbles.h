@@ -1,11 +1,11 @@
-/* The inner loops of nibbles.h for AVR, in the manner of avr_dot.h, whose macros they use. Cycles stand
+/* The inner loops of nibbles.h for AVR, in the manner of avr_dot.h and avr_terms.h, whose macros they use. Cycles stand
  * beside each line; lpm is 3, ld and mul 2, a taken branch 2. */
 #ifndef AVR_NIBBLES_H
 #define AVR_NIBBLES_H
 
 #include <stdint.h>
 
-#include "avr_dot.h"
+#include "avr_terms.h"
 
 #if NODE_SUM_BYTES == 3
 typedef __int24 node_t;
@@ -110,21 +110,11 @@ static inline sum_t dot_nibbles(sum_t sum, nibble_cursor_t *cursor, const uint8_
         "1:  cp    %A[next], %A[end]   \n" /* 1 */
         "    cpc   %B[next], %B[end]   \n" /* 1 */
         "    breq  3f                  \n" /* 1 */
-        "    lpm   %[b], Z+            \n" /* 3 */
-        "    mov   %[a], %[b]          \n" /* 1 */
-        "    andi  %[a], 0x0F          \n" /* 1; the gap less one */
-        "    add   %A[at], %[a]        \n" /* 1 */
-        "    adc   %B[at], %[zero]     \n" /* 1 */
+        AVR_NIBBLE_GAP(AVR_CARRY_X)        /* 7 */
         "    cp    %A[at], %A[limit]   \n" /* 1 */
         "    cpc   %B[at], %B[limit]   \n" /* 1 */
         "    brsh  2f                  \n" /* 1 */
-        "    ld    %[a], X+            \n" /* 2 */
-        "    andi  %[b], 0xF0          \n" /* 1; the value, sixteen times */
-        "    muls  %[a], %[b]          \n" /* 2; carry is the sign */
-        AVR_EXTEND                         /* 1 */
-        "    add   %A[sum], r0         \n" /* 1 */
-        "    adc   %B[sum], r1         \n" /* 1 */
-        AVR_ADD_HIGH                       /* 1 or 2 */
+        AVR_NIBBLE_VALUE                   /* 7, 9 or 10 */
         "    rjmp  1b                  \n" /* 2 */
         "2:  sub   %A[at], %[a]        \n" /* beyond this piece: put the gap back */
         "    sbc   %B[at], %[zero]     \n"
@@ -147,18 +137,7 @@ static inline sum_t dot_nibble_row(const uint8_t *row, uint16_t count, const int
     uint16_t rounds = count / 8;
     uint8_t rest = count % 8, a, b, sign;
     __asm__ volatile(
-        AVR_LOOP("    lpm   %[b], Z+          \n" /* 3 */
-                 "    mov   %[a], %[b]        \n" /* 1 */
-                 "    andi  %[a], 0x0F        \n" /* 1; the gap less one */
-                 "    add   r26, %[a]         \n" /* 1 */
-                 "    adc   r27, %[zero]      \n" /* 1 */
-                 "    ld    %[a], X+          \n" /* 2 */
-                 "    andi  %[b], 0xF0        \n" /* 1; the value, sixteen times */
-                 "    muls  %[a], %[b]        \n" /* 2; carry is the sign */
-                 AVR_EXTEND                       /* 1 */
-                 "    add   %A[sum], r0       \n" /* 1 */
-                 "    adc   %B[sum], r1       \n" /* 1 */
-                 AVR_ADD_HIGH)                    /* 1 or 2 */
+        AVR_LOOP(AVR_TERM_NIBBLE(AVR_CARRY_X)) /* 14, 16 or 17 */
         : [sum] "+r"(sum), [rounds] "+w"(rounds), [rest] "+d"(rest), [a] "=&d"(a), [b] "=&d"(b),
           [sign] "=&r"(sign), "+x"(x), "+z"(row)
         : [zero] "r"((uint8_t)0)

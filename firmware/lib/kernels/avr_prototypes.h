@@ -41,7 +41,8 @@
 #if WHOLE_VECTORS || MODEL_SCORES > 1
 #define LIST_BYTES 384
 #else
-#define LIST_BYTES 92
+/* With z and what folding remembers, 128 bytes for a model of few dimensions. */
+#define LIST_BYTES (MODEL_W_ROWS < 32 ? 124 - MODEL_W_ROWS : 92)
 #endif
 #define PLACES (MODEL_PROTOTYPES * PLACE_BYTES <= LIST_BYTES ? MODEL_PROTOTYPES : LIST_BYTES / PLACE_BYTES)
 

@@ -38,11 +38,11 @@ static inline void fold_rows(const int8_t *x)
 {
     const int8_t *before = x - 1; /* the first gap counts from the column before the first */
     register sum_t sum __asm__("r18");
-    register uint8_t sign __asm__("r16");
+    register uint8_t a __asm__("r22"), b __asm__("r23"), sign __asm__("r16"), zero __asm__("r15");
     __asm__ volatile("    push  r28                 \n" /* 2 */
                      "    push  r29                 \n" /* 2 */
                      "    movw  r8, r26             \n" /* 1 */
-                     "    clr   r15                 \n" /* 1 */
+                     "    clr   %[zero]             \n" /* 1 */
                      "    ldi   r28, lo8(%[out])    \n" /* 1 */
                      "    ldi   r29, hi8(%[out])    \n" /* 1 */
                      "    ldi   r30, lo8(%[counts]) \n" /* 1 */
@@ -63,15 +63,14 @@ static inline void fold_rows(const int8_t *x)
                      "    andi  r17, 3              \n" /* 1 */
                      "    breq  3f                  \n" /* 1, or 2 */
                      "2:                            \n"
-                     AVR_GAP
-                     AVR_VALUE
+                     AVR_TERM_PAIR(AVR_CARRY_X)         /* 14, 16 or 17 */
                      "    dec   r17                 \n" /* 1 */
                      "    brne  2b                  \n" /* 2, at last 1 */
                      "3:                            \n"
                      AVR_FOURS                          /* 2 or 6 */
                      "    breq  5f                  \n" /* 1 */
                      "4:                            \n"
-                     AVR_4(AVR_GAP AVR_VALUE)
+                     AVR_4(AVR_TERM_PAIR(AVR_CARRY_X))
                      AVR_NEXT_FOUR                      /* 1 or 2 */
                      "    brne  4b                  \n" /* 2, at last 1 */
                      "5:  st    Y+, %A[sum]         \n" /* 2 */
@@ -85,10 +84,11 @@ static inline void fold_rows(const int8_t *x)
                      "6:  pop   r29                 \n" /* 2 */
                      "    pop   r28                 \n" /* 2 */
                      "    clr   __zero_reg__        \n" /* 1; mul left a product in r1:r0 */
-                     : [sum] "=&r"(sum), [sign] "=&r"(sign), "+x"(before)
+                     : [sum] "=&r"(sum), [sign] "=&r"(sign), [a] "=&r"(a), [b] "=&r"(b), [zero] "=&r"(zero),
+                       "+x"(before)
                      : [out] "i"(projection), [end] "i"(projection + MODEL_W_ROWS),
                        [counts] "i"(model_w_counts), [pairs] "i"(model_w_pairs)
-                     : "r8", "r9", "r10", "r11", "r12", "r13", "r15", "r17", "r22", "r23", "r24", "r25",
+                     : "r8", "r9", "r10", "r11", "r12", "r13", "r17", "r24", "r25",
                        "r30", "r31", "r0", "memory");
 }
 
@@ -115,12 +115,12 @@ static inline void fold_rows(uint16_t first, const int8_t *x, uint16_t count)
     const int8_t *limit = x + count;
     uint16_t before = (uint16_t)((uint16_t)x - first - 1); /* where column -1 would be */
     register sum_t sum __asm__("r18");
-    register uint8_t sign __asm__("r16");
+    register uint8_t a __asm__("r22"), b __asm__("r23"), sign __asm__("r16"), zero __asm__("r15");
     __asm__ volatile("    push  r28                 \n" /* 2 */
                      "    push  r29                 \n" /* 2 */
                      "    movw  r8, r26             \n" /* 1 */
                      "    movw  r10, r30            \n" /* 1 */
-                     "    clr   r15                 \n" /* 1 */
+                     "    clr   %[zero]             \n" /* 1 */
                      "    ldi   r26, lo8(%[rows])   \n" /* 1 */
                      "    ldi   r27, hi8(%[rows])   \n" /* 1 */
                      "    ldi   r28, lo8(%[out])    \n" /* 1 */
@@ -139,7 +139,7 @@ static inline void fold_rows(uint16_t first, const int8_t *x, uint16_t count)
                      "    ldd   %B[sum], Y+1        \n" /* 2 */
                      AVR_LOAD_HIGH                      /* 2 or 4 */
                      "2:                            \n"
-                     AVR_GAP                            /* 5 */
+                     AVR_GAP(AVR_CARRY_X)               /* 5 */
                      "    cp    r26, r10            \n" /* 1 */
                      "    cpc   r27, r11            \n" /* 1 */
                      "    brsh  3f                  \n" /* 1 */
@@ -148,7 +148,7 @@ static inline void fold_rows(uint16_t first, const int8_t *x, uint16_t count)
                      "    brne  2b                  \n" /* 2 */
                      "    rjmp  4f                  \n" /* 2 */
                      "3:  sub   r26, r22            \n" /* 1; beyond this piece: put the gap back */
-                     "    sbc   r27, r15            \n" /* 1 */
+                     "    sbc   r27, %[zero]        \n" /* 1 */
                      "    sbiw  r30, 1              \n" /* 2 */
                      "4:  movw  r22, r26            \n" /* 1 */
                      "    sub   r22, r8             \n" /* 1 */
@@ -171,10 +171,11 @@ static inline void fold_rows(uint16_t first, const int8_t *x, uint16_t count)
                      "    pop   r29                 \n" /* 2 */
                      "    pop   r28                 \n" /* 2 */
                      "    clr   __zero_reg__        \n" /* 1; mul left a product in r1:r0 */
-                     : [sum] "=&r"(sum), [sign] "=&r"(sign), "+x"(before), "+z"(limit)
+                     : [sum] "=&r"(sum), [sign] "=&r"(sign), [a] "=&r"(a), [b] "=&r"(b), [zero] "=&r"(zero),
+                       "+x"(before), "+z"(limit)
                      : [rows] "i"(cursors), [out] "i"(projection), [end] "i"(projection + MODEL_W_ROWS),
                        [width] "n"(sizeof(sum_t))
-                     : "r8", "r9", "r10", "r11", "r12", "r13", "r15", "r22", "r23", "r24", "r25", "r0",
+                     : "r8", "r9", "r10", "r11", "r12", "r13", "r24", "r25", "r0",
                        "memory");
 }
 

@@ -1,5 +1,6 @@
-/* What the loops over sparse rows for AVR share: their terms, and how sums of every width are kept. Y is at
- * the sum of a row, X at a feature, Z at the pairs; r15 is zero. Cycles stand beside each line. */
+/* What the loops over sparse rows for AVR share: their terms, and how sums of every width are kept. X is at a
+ * feature, Z at the stored values; loops over all rows have Y at the sum of a row. Cycles stand beside each
+ * line. */
 #ifndef AVR_TERMS_H
 #define AVR_TERMS_H
 
@@ -25,20 +26,50 @@
     "    st    Y+, %D[sum]         \n" /* 2 */
 #endif
 
-/* X to the next feature: 5 cycles. */
-#define AVR_GAP                                                     \
-    "    lpm   r22, Z+             \n" /* 3 */                      \
-    "    add   r26, r22            \n" /* 1 */                      \
-    "    adc   r27, r15            \n" /* 1 */
+#define AVR_LOAD_SUM                                      \
+    "    ld    %A[sum], Y          \n" /* 2 */            \
+    "    ldd   %B[sum], Y+1        \n" /* 2 */            \
+    AVR_LOAD_HIGH                      /* 2 or 4 */
 
-/* The feature times its value: 9, 11 or 12 cycles. */
+#define AVR_STORE_SUM                                     \
+    "    st    Y+, %A[sum]         \n" /* 2 */            \
+    "    st    Y+, %B[sum]         \n" /* 2 */            \
+    AVR_STORE_HIGH                     /* 2 or 4 */
+
+/* A gap can lead X into the next page of 256 bytes. Where all features are known to lie in one, nothing is to
+ * be carried. */
+#define AVR_CARRY_X "    adc   r27, %[zero]        \n" /* 1 */
+
+/* X to the feature of the next pair: 5 cycles, or 4 within a page. */
+#define AVR_GAP(carry)                                              \
+    "    lpm   %[a], Z+            \n" /* 3 */                      \
+    "    add   r26, %[a]           \n" /* 1 */                      \
+    carry                              /* 1 */
+
+/* That feature times the pair's value: 9, 11 or 12 cycles. */
 #define AVR_VALUE                                                   \
-    "    ld    r23, X              \n" /* 2 */                      \
-    "    lpm   r22, Z+             \n" /* 3 */                      \
-    "    muls  r22, r23            \n" /* 2; carry is the sign */   \
-    AVR_EXTEND                         /* 1 */                      \
-    "    add   %A[sum], r0         \n" /* 1 */                      \
-    "    adc   %B[sum], r1         \n" /* 1 */                      \
-    AVR_ADD_HIGH                       /* 1 or 2 */
+    "    ld    %[a], X             \n" /* 2 */                      \
+    "    lpm   %[b], Z+            \n" /* 3 */                      \
+    AVR_PRODUCT                        /* 4, 6 or 7 */
+
+/* A pair of gap and value: 14, 16 or 17 cycles, one less within a page. */
+#define AVR_TERM_PAIR(carry) AVR_GAP(carry) AVR_VALUE
+
+/* X to the feature of the next byte of a four-bit value and the gap less one: 7 cycles, or 6 within a page. */
+#define AVR_NIBBLE_GAP(carry)                                       \
+    "    lpm   %[b], Z+            \n" /* 3 */                      \
+    "    mov   %[a], %[b]          \n" /* 1 */                      \
+    "    andi  %[a], 0x0F          \n" /* 1 */                      \
+    "    add   r26, %[a]           \n" /* 1 */                      \
+    carry                              /* 1 */
+
+/* That feature times the value, sixteen times: 7, 9 or 10 cycles. */
+#define AVR_NIBBLE_VALUE                                            \
+    "    ld    %[a], X+            \n" /* 2 */                      \
+    "    andi  %[b], 0xF0          \n" /* 1 */                      \
+    AVR_PRODUCT                        /* 4, 6 or 7 */
+
+/* Such a byte: 14, 16 or 17 cycles, one less within a page. */
+#define AVR_TERM_NIBBLE(carry) AVR_NIBBLE_GAP(carry) AVR_NIBBLE_VALUE
 
 #endif

@@ -79,16 +79,7 @@ static inline sum_t dot_row(const uint8_t *pair, uint16_t count, const int8_t *x
     uint16_t rounds = count / 8;
     uint8_t rest = count % 8, a, b, sign;
     __asm__ volatile(
-        AVR_LOOP("    lpm   %[b], Z+          \n" /* 3; the gap */
-                 "    add   r26, %[b]         \n" /* 1 */
-                 "    adc   r27, %[zero]      \n" /* 1 */
-                 "    ld    %[a], X           \n" /* 2 */
-                 "    lpm   %[b], Z+          \n" /* 3 */
-                 "    muls  %[a], %[b]        \n" /* 2; carry is the sign */
-                 AVR_EXTEND                       /* 1 */
-                 "    add   %A[sum], r0       \n" /* 1 */
-                 "    adc   %B[sum], r1       \n" /* 1 */
-                 AVR_ADD_HIGH)                    /* 1 or 2 */
+        AVR_LOOP(AVR_TERM_PAIR(AVR_CARRY_X)) /* 14, 16 or 17 */
         : [sum] "+r"(sum), [rounds] "+w"(rounds), [rest] "+d"(rest), [a] "=&d"(a), [b] "=&d"(b),
           [sign] "=&r"(sign), "+x"(at), "+z"(pair)
         : [zero] "r"((uint8_t)0)

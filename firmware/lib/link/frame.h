@@ -16,7 +16,7 @@
 enum {
     FRAME_HEAD = 2, /* kind, seq */
     FRAME_CRC = 2,
-    FRAME_CHUNK = 128, /* feature bytes in one frame: a multiple of every feature's size */
+    FRAME_CHUNK = 240, /* feature bytes in one frame: a multiple of every feature's size */
     FRAME_PAYLOAD = LINK_SIZE_FEATURES + FRAME_CHUNK,
     FRAME_CAPACITY = FRAME_HEAD + FRAME_PAYLOAD + FRAME_CRC,
 };

@@ -11,7 +11,9 @@
 #define UBRR_VALUE (F_CPU / 8 / HAL_BAUD - 1)
 _Static_assert(F_CPU % (8 * HAL_BAUD) == 0, "the baud rate must divide the clock");
 
-frame_rx_t hal_rx;
+/* First in RAM, which begins with a page of 256 bytes: a frame within one page lets kernels step through its
+ * features with 8-bit additions. With -fdata-sections only what asks for plain .bss lies there. */
+frame_rx_t hal_rx __attribute__((section(".bss")));
 
 /* 1 Mbaud at 16 MHz leaves 160 cycles a byte, and the receiver's FIFO holds two. An ordinary byte takes
  * 106, entry and return included (ATmega2560: 114, as it saves RAMPZ too); waking up and going back to
