@@ -19,7 +19,9 @@ from harness.report.runfiles import RIGHT, WRONG, Outcomes
 from harness.stats import sign_test
 
 SIGNIFICANT = 0.05
-MEASURED = "measured"
+MEASURED, CYCLE_EXACT = "measured", "cycle-exact"
+MOST_NOTES = 3
+"""Of what is wrong with a run itself: its report has all."""
 
 
 class Verdict(StrEnum):
@@ -131,10 +133,11 @@ def tolerances(text: str) -> dict[str, float]:
     names = [metric.name for metric in METRICS]
     found: dict[str, float] = {}
     for part in text.split(","):
-        name, equals, value = part.strip().rpartition("=")
-        if equals and name.strip() not in names:
+        given, equals, value = part.strip().rpartition("=")
+        name = next((name for name in names if name.lower() == given.strip().lower()), None)
+        if equals and name is None:
             raise InputError(
-                f"There is no figure {name.strip()!r} to tolerate.", f"Known: {', '.join(names)}."
+                f"There is no figure {given.strip()!r} to tolerate.", f"Known: {', '.join(names)}."
             )
         try:
             percent = float(value.strip().removesuffix("%"))
@@ -142,7 +145,7 @@ def tolerances(text: str) -> dict[str, float]:
             percent = -1.0
         if not 0 <= percent < float("inf"):
             raise InputError(f"{part.strip()!r} is no tolerance.", "Write 2, 2% or cycles=1,energy=5.")
-        found.update({name.strip(): percent} if equals else dict.fromkeys(names, percent))
+        found.update(dict.fromkeys([name] if name else names, percent))
     return found
 
 
@@ -151,6 +154,11 @@ def compare(old: Run, new: Run, tolerated: Tolerances | None = None) -> Comparis
     allowed = tolerated or {}
     before = {row.key: row for row in old.rows}
     after = {row.key: row for row in new.rows}
+    if not before.keys() & after.keys():
+        raise InputError(
+            f"{old.folder} and {new.folder} have no job in common.",
+            " ".join(["Compare runs of one suite on one board.", *_circumstances(old, new)]),
+        )
     jobs = []
     for key, row in after.items():
         if key in before:
@@ -187,7 +195,7 @@ def _accuracy(old: Row, new: Row, samples: tuple[Outcomes, Outcomes], allowed: T
     verdict, note = _verdict(ACCURACY, before, after, allowed), ""
     lost_and_won = paired(*samples)
     if lost_and_won is None:
-        note = "the runs have other samples, so that chance cannot be ruled out"
+        note = "the samples cannot be paired, so that chance cannot be ruled out"
         if verdict is Verdict.REGRESSION and old.interval and new.interval:
             # Without pairs, only intervals that do not meet are taken for a difference.
             apart = new.interval[1] < old.interval[0]
@@ -213,11 +221,14 @@ def paired(old: Outcomes, new: Outcomes) -> tuple[int, int] | None:
 
 
 def _exact(old: Row, new: Row, allowed: Tolerances) -> Iterator[Change]:
-    for metric, before, after in (
-        (CYCLES, old.cycles_median, new.cycles_median),
-        (FLASH, old.flash_total, new.flash_total),
-        (RAM, old.ram, new.ram),
-    ):
+    cycles = old.cycles_median, new.cycles_median
+    if old.timing == new.timing:
+        note = "" if new.timing == CYCLE_EXACT else new.timing
+        yield Change(CYCLES.name, CYCLES.unit, *cycles, _verdict(CYCLES, *cycles, allowed), note)
+    else:
+        kinds = f"{old.timing} before, {new.timing} now"
+        yield Change(CYCLES.name, CYCLES.unit, *cycles, Verdict.CHANGED, kinds)
+    for metric, before, after in ((FLASH, old.flash_total, new.flash_total), (RAM, old.ram, new.ram)):
         yield Change(metric.name, metric.unit, before, after, _verdict(metric, before, after, allowed))
 
 
@@ -253,8 +264,11 @@ def _circumstances(old: Run, new: Run) -> Iterator[str]:
         if before != after:
             yield f"The {key} differs: {before} before, {after} now."
     for name, run in (("old", old), ("new", new)):
-        if "finished" not in run.about:
-            yield f"The {name} run is not complete."
+        for note in run.notes[:MOST_NOTES]:
+            yield f"In the {name} run: {note}"
+        more = len(run.notes) - MOST_NOTES
+        if more > 0:
+            yield f"In the {name} run: {more} more remarks; `kilobench report` has all."
 
 
 def facts(comparison: Comparison) -> dict[str, Any]:

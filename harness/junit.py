@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from xml.etree import ElementTree
 
 from harness.compare import Comparison, JobChange, Verdict
-from harness.spool import write_whole
 
 
-def write(comparison: Comparison, path: Path) -> None:
+def as_junit(comparison: Comparison) -> str:
     suite = ElementTree.Element(
         "testsuite",
         name="kilobench compare",
@@ -24,7 +22,7 @@ def write(comparison: Comparison, path: Path) -> None:
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)
-    write_whole(path, ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n")
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def _case(job: JobChange) -> ElementTree.Element:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands import show
+from harness.errors import InputError
 
 if TYPE_CHECKING:
     from harness.compare import Change, Comparison, JobChange
@@ -34,23 +35,32 @@ def command(
     import json
 
     from harness import compare
-    from harness.junit import write as write_junit
+    from harness.junit import as_junit
     from harness.report import rundata
-    from harness.spool import write_whole
 
     allowed = compare.tolerances(tolerance) if tolerance else {}
     found = compare.compare(rundata.read(old), rundata.read(new), allowed)
     facts = {"old": str(old), "new": str(new), **compare.facts(found)}
-    if json_file is not None:
-        write_whole(json_file, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
-    if junit is not None:
-        write_junit(found, junit)
     if as_json:
         show.as_json(facts)
     else:
         _print(found, every)
+    # After what is to be read, which a file that cannot be written must not take away.
+    if json_file is not None:
+        _write(json_file, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+    if junit is not None:
+        _write(junit, as_junit(found))
     if found.regressions:
         raise typer.Exit(EXIT_REGRESSION)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf8")
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written: {error.strerror}.", "Name a file in a folder that is there and yours."
+        ) from error
 
 
 def _print(found: Comparison, every: bool) -> None:
@@ -62,10 +72,12 @@ def _print(found: Comparison, every: bool) -> None:
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for heading in ("job", "verdict", "figure", "old", "new", "difference", "note"):
         grid.add_column(heading, justify="right" if heading in ("old", "new", "difference") else "left")
+    several = len({job.row.board for job in found.jobs}) > 1
+    names = {job: f"{job.row.board} {job.name}" if several else job.name for job in found.jobs}
     for job in found.jobs:
         if job.verdict != "same" or every:
             for number, cells in enumerate(_lines(job, every)):
-                head = (job.name, Text(job.verdict, STYLES[job.verdict])) if number == 0 else ("", "")
+                head = (names[job], Text(job.verdict, STYLES[job.verdict])) if number == 0 else ("", "")
                 grid.add_row(*head, *cells)
             grid.add_section()
     if grid.row_count:
@@ -93,7 +105,7 @@ def _headline(found: Comparison) -> str:
 
     words = {
         Verdict.REGRESSION: "worse beyond the tolerance",
-        Verdict.WORSE: "worse within it",
+        Verdict.WORSE: "worse within the tolerance",
         Verdict.BETTER: "better",
         Verdict.CHANGED: "changed otherwise",
         Verdict.SAME: "the same",

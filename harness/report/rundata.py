@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -265,13 +266,20 @@ def _row(cells: dict[str, str], folder: Path) -> Row:
         text = cells[column.name]
         parse = PARSERS.get(str(column.type))
         try:
-            values[column.name] = text if parse is None else parse(text) if text else None
+            values[column.name] = text if parse is None else _finite(parse(text)) if text else None
         except ValueError as error:
             raise RunFolderError(
                 f"{folder / 'rows.csv'}: {column.name} is {text!r}, which is not a number.",
                 "Run the suite again.",
             ) from error
     return Row(**values)
+
+
+def _finite(value: float) -> float:
+    """A figure that is not known is an empty cell; what is written there and is no number is a damage."""
+    if not math.isfinite(value):
+        raise ValueError(value)
+    return value
 
 
 def board_type(name: str) -> Board | None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
-from harness import cli, compare
+from harness import compare
 from harness.compare import Comparison, Verdict
 from harness.errors import InputError
 from harness.report import rundata
@@ -63,7 +61,11 @@ def test_what_is_tolerated_is_no_regression(tmp_path: Path, tolerance: str, regr
     assert len(found.regressions) == regressions
 
 
-@pytest.mark.parametrize("text", ["much", "-1", "speed=3", "cycles=", "nan", "inf"])
+def test_figures_to_tolerate_may_be_written_small() -> None:
+    assert compare.tolerances("ram=1, Cycles = 2%") == {"RAM": 1.0, "cycles": 2.0}
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "speed=3", "=3", "cycles=", "cycles=2,,", "nan", "inf"])
 def test_a_tolerance_that_makes_no_sense_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         compare.tolerances(text)
@@ -115,6 +117,12 @@ def test_energies_of_different_kinds_are_not_judged(tmp_path: Path) -> None:
     assert not found.regressions
 
 
+def test_cycles_of_different_kinds_are_not_judged(tmp_path: Path) -> None:
+    found = pair(tmp_path, cycles_median=1, timing="instructions")
+    assert verdict(found, "cycles") is Verdict.CHANGED
+    assert "cycle-exact before, instructions now" in found.jobs[0].changes[1].note
+
+
 def test_a_job_that_fails_now_is_a_regression(tmp_path: Path) -> None:
     found = pair(tmp_path, status="failed", reason="The board is silent.")
     assert "The board is silent." in found.regressions[0].note
@@ -134,29 +142,24 @@ def test_another_compiler_is_told(tmp_path: Path) -> None:
     assert notes == ("The compiler differs: avr-gcc 5.4.0 before, avr-gcc 14.1.0 now.",)
 
 
-def test_the_command_exits_1_and_writes_what_ci_reads(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    slower = [fixture_run.row(*JOB, cycles_median=30_000), *fixture_run.rows()[1:]]
+def test_what_is_wrong_with_a_run_itself_is_told(tmp_path: Path) -> None:
     old = fixture_run.write(tmp_path / "old", fixture_run.rows())
-    new = fixture_run.write(tmp_path / "new", slower)
-    files = ["--junit", str(tmp_path / "junit.xml"), "--json-file", str(tmp_path / "compare.json")]
-    assert cli.run_line(["compare", str(old), str(new), *files]) == 1
-    printed = capsys.readouterr().out
-    assert "cycles" in printed
-    assert "8 jobs: 1 worse beyond the tolerance, 7 the same." in printed
-    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()[0]
-    assert (suite.get("tests"), suite.get("failures")) == ("8", "1")
-    assert "21412 → 30000" in suite.findall("testcase/failure")[0].get("message", "")
-    facts = json.loads((tmp_path / "compare.json").read_text())
-    assert facts["regressions"] == 1
-    assert facts["jobs"][0]["figures"]["cycles"]["new"] == 30_000
-    assert cli.run_line(["compare", str(old), str(new), "--tolerance", "cycles=50"]) == 0
+    new = fixture_run.write(tmp_path / "new", fixture_run.rows())
+    samples = (new / "samples.csv").read_text()
+    (new / "samples.csv").write_text(samples[: len(samples) // 2])
+    notes = compare.compare(rundata.read(old), rundata.read(new)).notes
+    assert notes[0].startswith("In the new run: The last line of samples.csv was cut short")
+    assert notes[-1] == "In the new run: 4 more remarks; `kilobench report` has all."  # 6 of 8 jobs lack some
+    assert len(notes) == compare.MOST_NOTES + 1
 
 
-def test_a_folder_that_is_no_run_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run_line(["compare", str(tmp_path), str(tmp_path)]) == 2
-    assert "holds no run" in capsys.readouterr().err
+def test_jobs_of_several_seeds_have_names_of_their_own(tmp_path: Path) -> None:
+    lines = [fixture_run.row(*JOB, seed=seed, speed=speed) for seed in (0, 1) for speed in ("no", "yes")]
+    run = rundata.read(fixture_run.write(tmp_path, lines))
+    names = [job.name for job in compare.compare(run, run).jobs]
+    assert names[0] == "digits ProtoNN int8 2 kB"
+    assert names[3] == "digits ProtoNN int8 2 kB speed seed 1"
+    assert len(set(names)) == 4
 
 
 def test_500_jobs_take_seconds(tmp_path: Path) -> None:
