@@ -44,6 +44,7 @@ FAMILIES: dict[str, Family] = {
     "fcnn": Family("models.prototypes:CondensedPrototypes", "models.prototypes:fcnn_candidates"),
     "tree": Family("models.trees:PrunedTreeClassifier", "models.trees:tree_candidates"),
     "forest": Family("models.trees:ForestClassifier", "models.trees:forest_candidates"),
+    "jungle": Family("models.jungle:JungleClassifier", "models.jungle:candidates"),
     "gbdt": Family("models.trees:BoostedTreesClassifier", "models.trees:boosted_candidates"),
     "knn": Family("models.references:KNNReference", "models.references:knn_candidates"),
     "lmnn-knn": Family("models.references:LMNNReference", "models.references:lmnn_candidates"),

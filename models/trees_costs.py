@@ -63,8 +63,8 @@ class Walk:
         inner = self.tree.feature >= 0
         reached = np.zeros(len(low))
         reached[0] = 1.0
-        reached[self.tree.left[inner]] = low[inner]
-        reached[self.tree.right[inner]] = high[inner]
+        np.add.at(reached, self.tree.left[inner], low[inner])
+        np.add.at(reached, self.tree.right[inner], high[inner])
         return float(reached[~inner] @ self.low[~inner])
 
 
@@ -85,7 +85,7 @@ def stages(model: Trees, *, streaming: bool, encoded: Array | None = None) -> li
     inner, leaves = (sum(of(walk, *parts) for walk, parts in ways) for of in (Walk.inner, Walk.leaf))
     once = _begin(model) + sum(walk.once for walk in walks)
     worst = once + sum(walk.worst() for walk in walks)
-    tests = sum(walk.tree.leaves - 1 for walk in walks)
+    tests = sum(walk.tree.inner for walk in walks)
     how = "as code" if "code" in model.arrays else "as a table"
     walked = Stage(
         "trees",
@@ -109,9 +109,9 @@ def _sides(tree: Tree, encoded: Array | None) -> tuple[Floats, Floats]:
     if encoded is not None:
         low, high = tree.visits(encoded.astype(np.int64))
         return low / len(encoded), high / len(encoded)
-    below = tree.leaves_below() / tree.leaves
-    inner = tree.feature >= 0
-    return np.where(inner, below[tree.left], 0.0), np.where(inner, below[tree.right], 0.0)
+    below = tree.leaves_below()
+    each = np.where(tree.feature >= 0, tree.ways_to() / below[0], 0.0)
+    return each * below[tree.left], each * below[tree.right]
 
 
 def _table_walks(model: Trees, streaming: bool) -> list[Walk]:

@@ -123,6 +123,8 @@ class Trees(DeviceModel):
         return {**sizes, **{key: 1 for key, on in switches.items() if on}}
 
     def variants(self, *, streaming: bool) -> list[Self]:
+        if any(tree.shared for tree in self.trees):
+            return [self]  # the code of a node cannot be shared, and its bytes are laid out already
         leaf_bytes = int(self.constants["leaf_bytes"])
         base = {"base": self.arrays["base"]} if self.boosted else {}
         found: list[Self] = []
@@ -244,7 +246,7 @@ def codes(classes: int, leaf_bytes: int) -> int:
 def flash_size(trees: Sequence[Tree], numbers: str, leaf_bytes: int, scores: int, extra: int = 0) -> int:
     """flash_bytes of these trees at most; `extra` is what the list of kept features takes."""
     written = smallest_format(trees, numbers, leaf_bytes)
-    size = sum(written.size(tree.leaves) + 2 for tree in trees) + 2 * CONSTANT_BYTES + extra
+    size = sum(written.length(tree) + 2 for tree in trees) + 2 * CONSTANT_BYTES + extra
     return size + (4 * scores if leaf_bytes else 0)
 
 
