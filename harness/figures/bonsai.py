@@ -23,7 +23,7 @@ ABLATIONS: dict[str, dict[str, int | str]] = {
 """Table 4's rows, as options of the paper's solver."""
 ON_SPARSE_PCA = {
     "Tree Pruning": "models.trees:PrunedTreeClassifier",
-    "Decision Jungle": "models.jungle:DecisionJungleClassifier",
+    "Decision Jungle": "models.jungle:JungleClassifier",
     "RBF-SVM": "models.references:RBFSVMReference",
 }
 """Its other rows: models that learn behind the same kind of projection."""

@@ -20,6 +20,9 @@ MARKERS = "osD^vP*Xh<>"
 SIDE = 0.21
 """Half of the way between our bar and the published one."""
 SHORT = 10
+"""Characters of a text that fits on a bar."""
+LEAST_BARS = 4
+"""Methods that a panel has room for at least, so that a bar is never a block."""
 CYCLE = ("#0063a6", "#00735a", "#b54a00", "#9b3583", "#775a00", "#46515c", "#c1272d", "#3b7a00", "#5a4fcf")
 """Dark enough to be read on paper; a marker of its own tells each method from its neighbours."""
 
@@ -74,9 +77,18 @@ def bars(points: Sequence[Point], *, y: str) -> Figure:
         axes.set_title(_title(dataset, own), loc="left", weight="bold")
         axes.set_ylabel(y)
         axes.set_yscale("log")
-        axes.margins(y=0.15)
+        _whole_decades(axes, [point.y for point in own])
+        axes.set_xlim(-0.6, max(len(methods), LEAST_BARS) - 0.4)
     _ours_and_published(figure, "s")
     return figure
+
+
+def _whole_decades(axes: Axes, values: Sequence[float]) -> None:
+    """From a power of ten on, so that bars of several panels can be told long or short."""
+    low = 10.0 ** math.floor(math.log10(min(values)) - 0.05)
+    axes.set_ylim(low, max(values) * (max(values) / low) ** 0.22)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_formatter(lambda value, _: "")
 
 
 def _bar(axes: Axes, point: Point, place: float) -> None:
@@ -113,7 +125,7 @@ def _ours_and_published(figure: Figure, marker: str) -> None:
 def _panels(count: int, height: float = HEIGHT) -> tuple[Figure, list[Axes]]:
     from matplotlib.figure import Figure
 
-    columns = min(3 if count <= 6 else 4, max(1, count))
+    columns = {1: 1, 2: 2, 4: 2}.get(max(1, count), 3 if count <= 6 else 4)
     rows = math.ceil(max(1, count) / columns)
     figure = Figure((columns * WIDTH, rows * height + 0.5), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
