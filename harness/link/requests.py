@@ -20,6 +20,9 @@ TICK = 0.05
 """The longest single wait for bytes, in seconds. An answer shorter than expected is noticed this late."""
 SILENT_ATTEMPTS = 5
 """So many in a row without one good frame, and nobody is there."""
+GARBLED_ATTEMPTS = 20
+"""So many in a row with damaged frames only. Of the longest answers every second is hit where 1 % of the
+bytes are, and never 20 in a row; but at the wrong rate all of them are."""
 ATTEMPTS = 60
 """So many on a line that damages most of what passes, though somebody is there: at 1 % of bytes hit, three in
 four long requests need another."""
@@ -97,14 +100,14 @@ class Requester:
         request = self._request
         if request is None:
             raise LinkError("Nothing was asked that could be answered.", "Call send before receive.")
-        began, wait, silent = request.sent, request.wait, 0
+        began, wait, silent, garbled = request.sent, request.wait, 0, 0
         self._complaint = ""
         for attempt in range(ATTEMPTS):
             if attempt:
                 self.resent += 1
                 began = self.now()
                 self._write(request.frame)
-            self._heard = False
+            self._heard, damaged = False, self.decoder.damaged
             reply = self._listen(request, began, wait)
             if reply is not None:
                 self._request = None
@@ -114,10 +117,12 @@ class Requester:
                         self._longest[request.kind] = took
                 return reply
             if self._heard:
-                wait, silent = request.wait, 0
-                continue
-            wait, silent = max(wait, min(2 * wait, LONGEST_WAIT)), silent + 1
-            if silent == SILENT_ATTEMPTS:
+                wait, silent, garbled = request.wait, 0, 0
+            elif self.decoder.damaged != damaged:
+                wait, silent, garbled = request.wait, 0, garbled + 1
+            else:
+                wait, silent = max(wait, min(2 * wait, LONGEST_WAIT)), silent + 1
+            if silent == SILENT_ATTEMPTS or garbled == GARBLED_ATTEMPTS:
                 break
         raise self._no_answer(request, attempt + 1)
 

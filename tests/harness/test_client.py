@@ -129,6 +129,18 @@ def test_a_line_that_hits_one_byte_in_a_hundred() -> None:
     assert link.resent > 200
 
 
+def test_answers_that_are_hit_many_times_in_a_row_are_no_silence() -> None:
+    link = connected(FakePort(FakeDevice(), to_host=on(set(range(1, 16)), damaged)))
+    assert link.predict(SAMPLE) == Prediction(sum(SAMPLE) % 4, 1000)
+    assert link.resent == 15
+
+
+def test_a_line_on_which_every_answer_is_hit_is_given_up() -> None:
+    link = connected(FakePort(FakeDevice(), to_host=on(set(range(1, 10_000)), damaged)))
+    with pytest.raises(NoAnswer, match=f"asked for {requests.GARBLED_ATTEMPTS} times"):
+        link.predict(SAMPLE)
+
+
 @pytest.mark.parametrize("chunk", [3, 128])
 @pytest.mark.parametrize("prepared", [1, 2, 5])
 def test_what_was_prepared_is_sent_only_if_it_is_what_is_asked_for(chunk: int, prepared: int) -> None:

@@ -166,8 +166,9 @@ def test_a_faulty_line_changes_no_row(tmp_path: Path, faults: str) -> None:
     model = make("protonn", "int8")
     uno = boards.load("uno")
     found, stored = measure(SimavrTarget(uno, build(model, uno).elf), faults, model, tmp_path)
-    _, expected = clean()
+    undisturbed, expected = clean()
     assert stored == expected
+    assert found.facts.stack_peak == undisturbed.facts.stack_peak
     assert found.problems == ()
     assert found.resent + found.restarts > 0, "the line was not faulty at all"
 

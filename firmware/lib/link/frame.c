@@ -1,5 +1,7 @@
-/* Speed is a matter of the kernels; what is between them and the host should be small. */
-#pragma GCC optimize("Os")
+/* Speed is a matter of the kernels; what is between them and the host should be small. And no call may become
+ * a jump: an escaped byte would be the only one to need room for a return address, and so the deepest stack a
+ * matter of the bytes that happen to be sent. */
+#pragma GCC optimize("Os", "no-optimize-sibling-calls")
 
 #include "frame.h"
 

@@ -23,6 +23,12 @@ ISR(RX_VECTOR)
     frame_receive(&hal_rx, UDR);
 }
 
+/* Whether the receive interrupt may interrupt. */
+static void listen(bool on)
+{
+    UCSRB = (uint8_t)(1 << RXEN_BIT | 1 << TXEN_BIT | on << RXCIE_BIT);
+}
+
 void hal_start(void)
 {
     /* Some bootloaders start the program through the watchdog and leave it running. */
@@ -39,16 +45,25 @@ void hal_start(void)
     UCSRA = 1 << U2X_BIT;
     UBRR = UBRR_VALUE;
     UCSRC = UCSZ_8; /* 8 data bits, no parity, one stop bit */
-    hal_uart_listen(true);
+    listen(false);
 
     set_sleep_mode(SLEEP_MODE_IDLE); /* deeper modes stop the UART's clock */
     sleep_enable();
     sei();
 }
 
+/* Bytes are taken only while nothing else is done. The host is silent at other times, so what comes then is
+ * noise or a request that is asked again; its interrupts would lengthen a window, and deepen the stack by
+ * their own at whatever depth they hit. Two bytes of it wait in the receiver's FIFO and are dropped here. The
+ * host's next byte cannot be among them: it waits for a reply's end, and two bytes of that are still to be
+ * sent when hal_put has taken the last one. */
 frame_event_t hal_wait(void)
 {
-    cli();
+    while (UCSRA & 1 << RXC_BIT) {
+        (void)UDR;
+    }
+    cli(); /* so that only the sleep is interrupted */
+    listen(true);
     while (hal_rx.event == FRAME_NONE) {
         /* The instruction after sei always runs before an interrupt: no byte can slip in between the look at
          * the event and the sleep. */
@@ -56,11 +71,12 @@ frame_event_t hal_wait(void)
         sleep_cpu();
         cli();
     }
+    listen(false);
+    sei();
     frame_event_t event = (frame_event_t)hal_rx.event;
     if (event == FRAME_DAMAGED) {
-        hal_rx.event = FRAME_NONE;
+        frame_release(&hal_rx); /* what still comes of it has a hole by then */
     }
-    sei();
     return event;
 }
 

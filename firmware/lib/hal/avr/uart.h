@@ -1,9 +1,8 @@
-/* Which USART the link uses, for the two files that touch its registers. */
+/* Which USART the link uses. */
 #ifndef AVR_UART_H
 #define AVR_UART_H
 
 #include <avr/io.h>
-#include <stdbool.h>
 
 /* The ATmega32U4 has only USART1, and there D0 and D1 lead to it. */
 #if HAL_UART == 0
@@ -27,12 +26,6 @@
 #endif
 
 /* The bits have the same places in every USART of the family. */
-enum { U2X_BIT = 1, UDRE_BIT = 5, UCSZ_8 = 0x06, RXCIE_BIT = 7, RXEN_BIT = 4, TXEN_BIT = 3 };
-
-/* Whether the receive interrupt may interrupt. */
-static inline void hal_uart_listen(bool listen)
-{
-    UCSRB = (uint8_t)(1 << RXEN_BIT | 1 << TXEN_BIT | listen << RXCIE_BIT);
-}
+enum { U2X_BIT = 1, UDRE_BIT = 5, RXC_BIT = 7, UCSZ_8 = 0x06, RXCIE_BIT = 7, RXEN_BIT = 4, TXEN_BIT = 3 };
 
 #endif

@@ -7,7 +7,6 @@
 #include <avr/io.h>
 
 #include "hal.h"
-#include "uart.h"
 #include "window.h"
 
 void hal_window_start(void)
@@ -42,12 +41,8 @@ ISR(TIMER1_OVF_vect, ISR_NAKED)
                        [low] "I"(_SFR_IO_ADDR(GPIOR0)), [high] "I"(_SFR_IO_ADDR(GPIOR1)));
 }
 
-/* The host is silent while the device computes, but a bad line can make it ask again: bytes that come in a
- * window must not lengthen it. What the receiver's FIFO keeps of them is read after the window and dropped,
- * as the frame that is being answered is still held. */
 void hal_window_open(void)
 {
-    hal_uart_listen(false);
     GPIOR0 = 0;
     GPIOR1 = 0;
     cli();
@@ -85,7 +80,6 @@ uint32_t hal_window_close(void)
     }
     TIMSK1 = 0;
     TCCR1B = 0; /* a timer that runs on would wake the sleeping CPU */
-    hal_uart_listen(true);
     sei();
     return (uint32_t)overflows << 16 | (uint16_t)(high << 8) | low;
 }
