@@ -39,16 +39,23 @@ TUNING, QUERIES = 1000, 4000
 
 
 def reference(
-    data: Dataset, seed: int, model: str, effort: str, samples: int | None = None
+    data: Dataset,
+    seed: int,
+    *,
+    model: str,
+    effort: str,
+    samples: int | None = None,
+    params: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A model without any limit, in floats on the host, with its size as the papers count it.
 
     samples: learn from so many of the training samples, where all of them would take too long.
+    params: given instead of searched.
     """
     from models import training
 
     data = part(data, seed, samples)
-    trained = training.train(model, data, budget=2**40, seed=seed, effort=effort)
+    trained = training.train(model, data, budget=2**40, seed=seed, effort=effort, params=params)
     size = _reference_bytes(trained.estimator.model_, data)
     return {
         "test_accuracy": trained.report["test_accuracy"],
