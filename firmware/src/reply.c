@@ -50,8 +50,9 @@ void send_reply(uint8_t seq)
 
 void complain(uint8_t seq, uint8_t code, uint16_t detail)
 {
-    /* Static: a complaint must not need a deeper stack than a reply, or the deepest would be the line's doing. */
-    static uint8_t payload[LINK_SIZE_ERROR];
+    /* In the receive buffer, which is free: a complaint must not need a deeper stack than a reply, or the
+     * deepest would be the line's doing. */
+    uint8_t *payload = hal_rx.bytes;
     put_error(payload, code, detail);
-    frame_send(hal_put, LINK_KIND_ERROR, seq, payload, sizeof payload);
+    frame_send(hal_put, LINK_KIND_ERROR, seq, payload, LINK_SIZE_ERROR);
 }

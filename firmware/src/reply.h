@@ -28,7 +28,8 @@ void refuse(uint8_t code, uint16_t detail);
 /* Send the kept answer. */
 void send_reply(uint8_t seq);
 
-/* Send an error about something that was no request in its turn; the kept answer stays. */
+/* Send an error about something that was no request in its turn, when no frame is kept. The kept answer
+ * stays. */
 void complain(uint8_t seq, uint8_t code, uint16_t detail);
 
 #endif

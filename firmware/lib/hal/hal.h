@@ -9,7 +9,7 @@
 
 #include "frame.h"
 
-/* Filled by the receiver from hal_start on. */
+/* Filled only while hal_wait waits. */
 extern frame_rx_t hal_rx;
 
 /* Clocks, UART, trigger pin low, interrupts on. */
