@@ -11,7 +11,13 @@ from harness.events import Event, Kind, Listener
 from harness.jobs import Status
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
+
+NAME_WIDTH = 32
+"""What a job's name is padded to, so that figures stand below each other."""
+BAR_FROM = 90
+"""Columns of a terminal that has room for bars; a narrower one shows the numbers alone."""
 
 
 @contextmanager
@@ -21,57 +27,73 @@ def listener(total: int, plain: bool) -> Iterator[Listener]:
         yield lambda event: _line(event, total)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=28),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[unit]}"),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True, highlight=False), transient=True) as progress:
-        yield _Bars(progress, total)
+    with display(Console(stderr=True, highlight=False)) as progress:
+        yield Bars(progress, total)
 
 
-class _Bars:
-    """A bar for the run, and one for each job that is at work."""
+def display(console: Console) -> Progress:
+    """Names give way where the terminal is narrow, and bars are left out; figures are never cut."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+
+    name = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+    bars = [BarColumn(bar_width=24)] if console.width >= BAR_FROM else []
+    figures = [
+        TextColumn(f"{{task.fields[{field}]}}", table_column=Column(justify="right", no_wrap=True))
+        for field in ("count", "rate", "accuracy")
+    ]
+    left = TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True))
+    columns = (TextColumn("{task.description}", table_column=name), *bars, *figures, left)
+    return Progress(*columns, console=console, transient=True, expand=True)
+
+
+class Bars:
+    """A line for the run, and one for each job that is at work; rows that are done scroll away above."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress
         self._total = total
-        self._all = progress.add_task("all jobs", total=total, unit="jobs", state="")
+        self._all = self._add("all jobs", total)
         self._tasks: dict[int, TaskID] = {}
+        self._done = 0
+        self._count_jobs()
 
     def __call__(self, event: Event) -> None:
+        console = self._progress.console
         if event.kind is Kind.ROW:
-            self._progress.console.print(_row(event, self._total), markup=False)
-            self._progress.update(self._all, completed=event.job + 1)
+            console.print(_row(event, self._total, console.width), markup=False, soft_wrap=True)
+            self._done += 1
+            self._count_jobs()
             if event.job in self._tasks:
                 self._progress.remove_task(self._tasks.pop(event.job))
             return
         if event.kind is Kind.WAITING:
-            self._progress.console.print(f"{event.name}: {event.note}", markup=False)
+            console.print(f"{event.name}: {event.note}", markup=False)
         if event.job not in self._tasks:
-            self._tasks[event.job] = self._progress.add_task(event.name, total=None, unit="samples", state="")
+            self._tasks[event.job] = self._add(event.name, None)
         task = self._tasks[event.job]
         if event.kind is Kind.SAMPLE:
-            self._progress.update(
-                task,
-                description=event.name,
-                completed=event.done,
-                total=event.of,
-                state=self._state(task, event),
-            )
+            self._samples(task, event)
         elif event.note:
             self._progress.update(task, description=f"{event.name}: {event.note}")
 
-    def _state(self, task: TaskID, event: Event) -> str:
-        """How fast, and how accurate so far."""
-        speed = self._progress.tasks[self._progress.task_ids.index(task)].speed
-        rate = f"{speed:,.0f}/s  " if speed else ""
-        return f"{rate}{100 * event.right / event.done:.1f} %" if event.done else ""
+    def _add(self, description: str, total: int | None) -> TaskID:
+        return self._progress.add_task(description, total=total, count="", rate="", accuracy="")
+
+    def _count_jobs(self) -> None:
+        self._progress.update(self._all, completed=self._done, count=f"{self._done}/{self._total} jobs")
+
+    def _samples(self, task: TaskID, event: Event) -> None:
+        """How many, how fast, and how accurate so far."""
+        self._progress.update(task, description=event.name, completed=event.done, total=event.of)
+        speed = next(one.speed for one in self._progress.tasks if one.id == task)
+        self._progress.update(
+            task,
+            count=f"{event.done}/{event.of}",
+            rate=f"{speed:,.0f}/s" if speed else "",
+            accuracy=f"{100 * event.right / event.done:.1f} %" if event.done else "",
+        )
 
 
 def _line(event: Event, total: int) -> None:
@@ -83,12 +105,22 @@ def _line(event: Event, total: int) -> None:
         sys.stderr.flush()
 
 
-def _row(event: Event, total: int) -> str:
+def _row(event: Event, total: int, width: int | None = None) -> str:
+    """One line of a job that is done; the name is shortened where the terminal has no room for all."""
     row: Mapping[str, str] = event.row or {}
     number = f"{event.job + 1:>{len(str(total))}}/{total}"
-    if row.get("accuracy"):
-        time = f"{float(row['ms']):8.3f} ms" if row["ms"] else f"{row['cycles_median']:>8} instructions"
-        figures = f"{100 * float(row['accuracy']):5.1f} %  {time}  {row['flash_model']:>6} B"
-        trouble = "" if row["status"] == Status.OK else f"  {row['status']}: {row['reason']}"
-        return f"{number}  {event.name:<32}  {figures}{trouble}"
-    return f"{number}  {event.name:<32}  {row.get('status')}: {row.get('reason')}"
+    if not row.get("accuracy"):
+        return f"{number}  {event.name:<{NAME_WIDTH}}  {row.get('status')}: {row.get('reason')}"
+    time = f"{float(row['ms']):8.3f} ms" if row["ms"] else f"{row['cycles_median']:>8} instructions"
+    figures = f"{100 * float(row['accuracy']):5.1f} %  {time}  {row['flash_model']:>6} B"
+    trouble = "" if row["status"] == Status.OK else f"  {row['status']}: {row['reason']}"
+    room = NAME_WIDTH if width is None else max(12, width - len(number) - len(figures) - 4)
+    return f"{number}  {_fitted(event.name, room, width)}  {figures}{trouble}"
+
+
+def _fitted(name: str, room: int, width: int | None) -> str:
+    """Padded; in a terminal shortened from the left, since what differs stands at the end."""
+    padded = min(room, NAME_WIDTH)
+    if width is None or len(name) <= room:
+        return f"{name:<{padded}}"
+    return f"…{name[len(name) - room + 1 :]}"

@@ -51,7 +51,7 @@ def print_table(made: ReportFiles) -> None:
 
     console = show.console()
     if made.run.measured:
-        console.print(tables.terminal(made.run))
+        console.print(tables.terminal(made.run, console.width))
         console.print()
     for sentence in [summary.headline(made.run), *tables.troubles(made.run), *made.run.notes]:
         console.print(sentence, markup=False)

@@ -71,6 +71,10 @@ CLIPPED = Column("clipped", "features", lambda row: row.clipped, numbers.count)
 COLUMNS = (ACCURACY, TIME, CYCLES, INSTRUCTIONS, ENERGY, NET, MODEL, FLASH, RAM, PAPER, AGREEMENT, CLIPPED)
 NARROW = (ACCURACY, TIME, INSTRUCTIONS, ENERGY, MODEL, FLASH, RAM)
 """What a terminal of 80 columns has room for; agreement joins them where it is not perfect."""
+DISPENSABLE = (RAM, FLASH, ENERGY, MODEL)
+"""What a narrower one goes without, one after the other."""
+WIDEST = 1000
+"""Columns in which any table has room, to see how many it takes."""
 BY_BOARD = (TIME, CYCLES, INSTRUCTIONS, ENERGY, NET)
 """What not every board has: one has times, another only instructions."""
 BY_METER = (ENERGY, NET)
@@ -99,16 +103,32 @@ def energy_kind(rows: Sequence[Row]) -> str:
     return " and ".join(sorted({row.energy_kind for row in rows if row.energy_kind}))
 
 
-def terminal(run: Run) -> Table:
-    """A line a job, datasets set apart; the best of each dataset in bold."""
+def terminal(run: Run, width: int) -> Table:
+    """A line a job, datasets set apart; the best of each dataset in bold.
+
+    width: of the terminal. Columns are left out where it has no room for them, rather than figures cut.
+    """
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    perfect = all(row.agreement == 1 for row in run.measured)
+    chosen = columns(run, NARROW if perfect else (*NARROW, AGREEMENT))
+    console = Console(width=WIDEST)
+    for left_out in range(len(DISPENSABLE) + 1):
+        gone = [column.name for column in DISPENSABLE[:left_out]]
+        table = _terminal(run, tuple(column for column in chosen if column.name not in gone))
+        table.caption = " ".join([legend(run), *([f"No room for {', '.join(gone)}."] if gone else [])])
+        if Measurement.get(console, console.options, table).maximum <= width:
+            break
+    return table
+
+
+def _terminal(run: Run, chosen: tuple[Column, ...]) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    perfect = all(row.agreement == 1 for row in run.measured)
-    chosen = columns(run, NARROW if perfect else (*NARROW, AGREEMENT))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    table.caption = legend(run)
     table.caption_style, table.caption_justify = "dim", "left"
     for heading in ("dataset", "model"):
         table.add_column(heading, no_wrap=True)

@@ -13,7 +13,7 @@ from harness import cli
 from models import modelfile
 from models.device import Array, DeviceModel
 from models.linear_device import LinearInt8
-from tests.harness.test_cli import SUITE, needs_avr, refused
+from tests.harness.commandline import SUITE, needs_avr, refused
 from tests.models.device_models import make
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness import cli
 from models import datasets
-from tests.harness.test_cli import SUITE, needs_avr
+from tests.harness.commandline import SUITE, needs_avr
 
 
 def test_train_tells_and_writes_what_it_trained(

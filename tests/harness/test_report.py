@@ -217,11 +217,20 @@ def test_latex_escapes_and_closes(tmp_path: Path) -> None:
 
 def test_the_terminal_table_fits_80_columns(folder: Path) -> None:
     console = Console(width=80, file=io.StringIO(), record=True)
-    console.print(tables.terminal(rundata.read(folder)))
+    console.print(tables.terminal(rundata.read(folder), console.width))
     text = console.export_text()
     assert "…" not in text
     assert "ProtoNN float32" in text
     assert "12 024".replace(" ", numbers.THIN) in text
+
+
+def test_a_narrower_terminal_goes_without_columns_rather_than_figures(folder: Path) -> None:
+    console = Console(width=60, file=io.StringIO(), record=True)
+    console.print(tables.terminal(rundata.read(folder), console.width))
+    text = console.export_text()
+    assert "…" not in text
+    assert "ProtoNN float32" in text and "accuracy" in text
+    assert "No room for RAM" in " ".join(text.split())
 
 
 def test_agreement_is_shown_where_it_is_not_perfect(tmp_path: Path) -> None:
@@ -230,7 +239,7 @@ def test_agreement_is_shown_where_it_is_not_perfect(tmp_path: Path) -> None:
     )
     run = rundata.read(fixture.write(tmp_path, [failed, fixture.row("digits", "protonn", "int8")]))
     console = Console(width=80, file=io.StringIO(), record=True)
-    console.print(tables.terminal(run))
+    console.print(tables.terminal(run, console.width))
     text = console.export_text()
     assert "agreement" in text
     assert "99.8" in text

@@ -36,7 +36,7 @@ def test_tables_without_a_time_show_instructions(untimed: Run) -> None:
     assert "| instructions, median |" in heading
     assert not any(word in heading for word in ("time", "cycles", "energy"))
     assert "No time is known of this board." in tables.legend(untimed)
-    titles = [str(column.header) for column in tables.terminal(untimed).columns]
+    titles = [str(column.header) for column in tables.terminal(untimed, 80).columns]
     assert "instructions\nmedian" in titles and "time\nms" not in titles
     assert "instructions & model" in tables.latex(untimed)
 
