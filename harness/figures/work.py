@@ -135,17 +135,19 @@ def on_sparse_pca(
 
 
 def searches(data: Dataset, seed: int, ratio: float) -> dict[str, Any]:
-    """What a test sample costs: among all training data and among SNC's few, each by three searches."""
+    """SNC, and what a test sample costs: among all training data and among the few, each by three searches."""
     from models.snc import SNCClassifier
 
+    began = time.process_time()
     few = SNCClassifier(ratio=ratio, random_state=seed).fit(data.X_train, data.y_train)
+    seconds = time.process_time() - began
 
     def placed(samples: Array) -> Array:
         return few.inputs_.encode(samples).astype(np.float32) / np.float32(few.unit_)
 
     whole = placed(data.X_train)
     some = np.random.default_rng(seed).permutation(len(whole))[:TUNING]
-    found: dict[str, Any] = {"error": 100 * _error(few, data)}
+    found: dict[str, Any] = {"error": 100 * _error(few, data), "seconds": seconds}
     sets = {"compressed": (few.prototypes_, few.prototype_labels_), "whole": (whole, data.y_train)}
     for kind, (points, owners) in sets.items():
         for name in hashing.SEARCHES:
