@@ -39,19 +39,27 @@ def _error(result: Result) -> float:
     return float(result["error"])
 
 
-def _snc(dataset: str, ratio: float) -> Trial:
-    """One trial for errors, training time and searches: its training takes the longest of all."""
-    return Trial.of("searches", dataset, ratio=ratio)
+def _snc(plan: Plan, dataset: str, ratio: float) -> Trial:
+    """One trial for errors, training times and searches: its trainings take the longest of all.
+
+    Searches among all data, which are the same for each ratio, are done once where the effort is fast; else
+    a trial with all ratios would take hours that none of the cores can share.
+    """
+    return Trial.of("searches", dataset, ratios=[ratio] if plan.thorough else list(_ratios(plan)))
+
+
+def _of(ratio: float, key: str, result: Result) -> float:
+    return float(result[f"{ratio:g}"][key])
 
 
 def _compression(plan: Plan) -> list[Cell]:
     cells = [
-        Cell(dataset, method, trial, _error, 100 * ratio)
+        Cell(dataset, method, trial, y, 100 * ratio)
         for dataset in _datasets(plan)
         for ratio in _ratios(plan)
-        for method, trial in (
-            ("SNC", _snc(dataset, ratio)),
-            ("subsampling", Trial.of("fit", dataset, estimator=SAMPLED, params={"ratio": ratio})),
+        for method, trial, y in (
+            ("SNC", _snc(plan, dataset, ratio), partial(_of, ratio, "error")),
+            ("subsampling", Trial.of("fit", dataset, estimator=SAMPLED, params={"ratio": ratio}), _error),
         )
     ]
     for dataset in _datasets(plan):
@@ -60,8 +68,8 @@ def _compression(plan: Plan) -> list[Cell]:
             cells.append(Cell(dataset, method, subset, _error, _share))
         whole = Trial.of("fit", dataset, estimator=NEIGHBOURS)
         cells.append(Cell(dataset, ALL, whole, _error, 100.0))
-        searched = _snc(dataset, _ratios(plan)[0])
-        cells.append(Cell(dataset, "1-NN by LSH", searched, _hashed("error"), _hashed("looked_at", 100)))
+        hashed = _snc(plan, dataset, _ratios(plan)[0])
+        cells.append(Cell(dataset, "1-NN by LSH", hashed, _hashed("error"), _hashed("looked_at", 100)))
     return cells
 
 
@@ -71,7 +79,7 @@ def _share(result: Result) -> float:
 
 def _hashed(key: str, factor: float = 1.0) -> Callable[[Result], float]:
     """Of hashing all data: it keeps them, but compares a sample with few, which is what stands for size."""
-    return lambda result: factor * float(result["whole lsh"][key])
+    return lambda result: factor * float(result["whole"]["lsh"][key])
 
 
 def _training_time(plan: Plan) -> list[Cell]:
@@ -79,8 +87,8 @@ def _training_time(plan: Plan) -> list[Cell]:
         Cell(
             dataset,
             "SNC",
-            _snc(dataset, ratio),
-            lambda result: float(result["seconds"]),
+            _snc(plan, dataset, ratio),
+            partial(_of, ratio, "seconds"),
             100 * ratio,
         )
         for dataset in _datasets(plan)
@@ -108,8 +116,8 @@ def _speed(plan: Plan) -> list[Cell]:
         Cell(
             dataset,
             f"over {title}",
-            _snc(dataset, ratio),
-            partial(_speed_up, search),
+            _snc(plan, dataset, ratio),
+            partial(_speed_up, search, ratio),
             100 * ratio,
         )
         for dataset in _datasets(plan)
@@ -118,9 +126,9 @@ def _speed(plan: Plan) -> list[Cell]:
     ]
 
 
-def _speed_up(search: str, result: Result) -> float:
+def _speed_up(search: str, ratio: float, result: Result) -> float:
     """Distances that the whole training set costs, over those that the few cost, by the same search."""
-    whole, few = result[f"whole {search}"], result[f"compressed {search}"]
+    whole, few = result["whole"][search], result[f"{ratio:g}"][search]
     return float(whole["distances"]) / max(float(few["distances"]), 1e-9)
 
 

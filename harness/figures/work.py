@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -134,28 +135,40 @@ def on_sparse_pca(
     return {"error": 100 * _error(_made(estimator, seed, None).fit(placed.X_train, data.y_train), placed)}
 
 
-def searches(data: Dataset, seed: int, ratio: float) -> dict[str, Any]:
-    """SNC, and what a test sample costs: among all training data and among the few, each by three searches."""
+def searches(data: Dataset, seed: int, ratios: Sequence[float]) -> dict[str, Any]:
+    """SNC at several ratios, and what three searches cost a test sample: among all data, and among the few."""
     from models.snc import SNCClassifier
 
-    began = time.process_time()
-    few = SNCClassifier(ratio=ratio, random_state=seed).fit(data.X_train, data.y_train)
-    seconds = time.process_time() - began
+    found: dict[str, Any] = {}
+    for ratio in ratios:
+        began = time.process_time()
+        few = SNCClassifier(ratio=ratio, random_state=seed).fit(data.X_train, data.y_train)
+        seconds = time.process_time() - began
+        place = partial(_placed, few)
+        costs = _costs(data, seed, place, few.prototypes_, few.prototype_labels_)
+        found[f"{ratio:g}"] = {"error": 100 * _error(few, data), "seconds": seconds, **costs}
+        if "whole" not in found:
+            found["whole"] = _costs(data, seed, place, place(data.X_train), data.y_train)
+    return found
 
-    def placed(samples: Array) -> Array:
-        return few.inputs_.encode(samples).astype(np.float32) / np.float32(few.unit_)
 
-    whole = placed(data.X_train)
-    some = np.random.default_rng(seed).permutation(len(whole))[:TUNING]
-    found: dict[str, Any] = {"error": 100 * _error(few, data), "seconds": seconds}
-    sets = {"compressed": (few.prototypes_, few.prototype_labels_), "whole": (whole, data.y_train)}
-    for kind, (points, owners) in sets.items():
-        for name in hashing.SEARCHES:
-            search = hashing.search(
-                name, points, owners=owners, queries=whole[some], labels=data.y_train[some], seed=seed
-            )
-            cost = _cost(search, placed(data.X_test[:QUERIES]), owners, data.y_test[:QUERIES])
-            found[f"{kind} {name}"] = {**cost, "looked_at": cost["distances"] / len(points)}
+def _placed(few: Any, samples: Array) -> Array:
+    """Samples where the prototypes are."""
+    return np.asarray(few.inputs_.encode(samples), dtype=np.float32) / np.float32(few.unit_)
+
+
+def _costs(
+    data: Dataset, seed: int, place: Callable[[Array], Array], points: Array, owners: Array
+) -> dict[str, dict[str, float]]:
+    """By search."""
+    some = np.random.default_rng(seed).permutation(len(data.X_train))[:TUNING]
+    tuning, labels = place(data.X_train[some]), data.y_train[some]
+    queries, answers = place(data.X_test[:QUERIES]), data.y_test[:QUERIES]
+    found = {}
+    for name in hashing.SEARCHES:
+        search = hashing.search(name, points, owners=owners, queries=tuning, labels=labels, seed=seed)
+        cost = _cost(search, queries, owners, answers)
+        found[name] = {**cost, "looked_at": cost["distances"] / len(points)}
     return found
 
 
