@@ -192,64 +192,54 @@ def _pipes(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-CSV_COLUMNS = (
-    "board",
-    "target",
-    "dataset",
-    "model",
-    "numbers",
-    "budget_B",
-    "seed",
-    "speed",
-    "max_ms",
-    "shape",
-    "accuracy_pct",
-    "accuracy_low_pct",
-    "accuracy_high_pct",
-    "agreement_pct",
-    "samples",
-    "clipped",
-    "timing",
-    "time_ms",
-    "cycles_median",
-    "instructions_median",
-    "energy_uJ",
-    "energy_low_uJ",
-    "energy_high_uJ",
-    "energy_net_uJ",
-    "energy_kind",
-    "energy_meter",
-    "volts",
-    "volts_kind",
-    "model_B",
-    "flash_B",
-    "ram_B",
-    "paper_kB",
-    "status",
-    "reason",
-)
-
-
 def comma_separated(run: Run) -> str:
     """For a spreadsheet: units in the names, plain numbers, the interval of the accuracy worked out."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    for row in run.rows:
-        low, high = row.interval or (None, None)
-        writer.writerow(
-            [
-                *(row.board, row.target, row.dataset, row.model, row.numbers, row.budget),
-                *(row.seed, row.speed, row.max_ms, row.shape),
-                *(_hundredfold(value) for value in (row.accuracy, low, high, row.agreement)),
-                *(row.n_samples, row.clipped, row.timing),
-                *(_plain(value) for value in (row.ms, row.cycles, row.instructions, row.energy_uJ)),
-                *(_plain(value) for value in (row.energy_low_uJ, row.energy_high_uJ, row.energy_net_uJ)),
-                *(row.energy_kind, row.energy_meter, _plain(row.volts), row.volts_kind),
-                *(row.flash_model, row.flash_total, row.ram, row.paper_kB, row.status, row.reason),
-            ]
-        )
+    lines = [_plain_line(row) for row in run.rows]
+    writer = csv.DictWriter(text, lines[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
     return text.getvalue()
+
+
+def _plain_line(row: Row) -> dict[str, object]:
+    low, high = row.interval or (None, None)
+    return {
+        "board": row.board,
+        "target": row.target,
+        "dataset": row.dataset,
+        "model": row.model,
+        "numbers": row.numbers,
+        "budget_B": row.budget,
+        "seed": row.seed,
+        "speed": row.speed,
+        "max_ms": row.max_ms,
+        "shape": row.shape,
+        "accuracy_pct": _hundredfold(row.accuracy),
+        "accuracy_low_pct": _hundredfold(low),
+        "accuracy_high_pct": _hundredfold(high),
+        "agreement_pct": _hundredfold(row.agreement),
+        "samples": row.n_samples,
+        "clipped": row.clipped,
+        "timing": row.timing,
+        "time_ms": _plain(row.ms),
+        "cycles_median": _plain(row.cycles),
+        "instructions_median": _plain(row.instructions),
+        "energy_uJ": _plain(row.energy_uJ),
+        "energy_low_uJ": _plain(row.energy_low_uJ),
+        "energy_high_uJ": _plain(row.energy_high_uJ),
+        "energy_net_uJ": _plain(row.energy_net_uJ),
+        "energy_kind": row.energy_kind,
+        "energy_meter": row.energy_meter,
+        "volts": _plain(row.volts),
+        "volts_kind": row.volts_kind,
+        "model_B": row.flash_model,
+        "flash_B": row.flash_total,
+        "ram_B": row.ram,
+        "paper_kB": row.paper_kB,
+        "status": row.status,
+        "reason": row.reason,
+    }
 
 
 def _plain(value: float | None) -> str:

@@ -7,7 +7,6 @@ one by one, as far as they are for the board; the board is chosen when it is run
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -15,11 +14,12 @@ from typing import Any
 
 from harness.errors import InputError, UnknownName
 from harness.jobs import Job
-from harness.suites import values
-from harness.suites.rows import SuiteRow
+from harness.suites.rows import SuiteRow, number_formats, sizes
+from harness.tomltable import Source
 
 PRODUCT = ("datasets", "models", "numbers", "budgets")
 """Keys of a suite that is combinations; it has all of them or none."""
+REMEDY = "Compare it with harness/suites/quick.toml and uno.toml."
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Suite:
         """As run.json keeps it, to tell whether a run that is continued is the same."""
         about = dataclasses.asdict(self)
         del about["title"]
-        return {key: values.listed(value) for key, value in about.items()}
+        return {key: _listed(value) for key, value in about.items()}
 
 
 def folder() -> Path:
@@ -79,60 +79,63 @@ def load(name: str) -> Suite:
 
 def read(path: Path) -> Suite:
     """One suite file, every key and value checked."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf8"))
-    except FileNotFoundError as error:
-        raise InputError(
-            f"There is no suite file {path}.", f"Name a file, or one of {', '.join(names())}."
-        ) from error
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise values.wrong(path, str(error)) from error
+    if not path.exists():
+        raise InputError(f"There is no suite file {path}.", f"Name a file, or one of {', '.join(names())}.")
+    source = Source(path, InputError, REMEDY)
+    table = source.read()
     rows = table.pop("row", [])
     known = {field.name for field in dataclasses.fields(Suite)} - {"name", "rows"}
-    values.check_keys(path, table, known | {"row"}, needed=("title",) if rows else ("title", *PRODUCT))
+    source.check_keys(table, known | {"row"}, needed=("title",) if rows else ("title", *PRODUCT))
     given = [key for key in PRODUCT if key in table]
     if given and len(given) < len(PRODUCT):
         missing = next(key for key in PRODUCT if key not in table)
-        raise values.wrong(path, f"key {missing!r} is missing beside {given[0]!r}")
+        raise source.wrong(f"key {missing!r} is missing beside {given[0]!r}")
     suite = Suite(
         name=path.stem,
-        **{key: _value(path, key, value) for key, value in table.items()},
-        rows=_rows(path, rows),
+        **{key: _value(source, key, value) for key, value in table.items()},
+        rows=_rows(source, rows),
     )
-    _check_apart(path, suite)
+    _check_apart(source, suite)
     return suite
 
 
-def _rows(path: Path, tables: Any) -> tuple[SuiteRow, ...]:
+def _rows(source: Source, tables: Any) -> tuple[SuiteRow, ...]:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise values.wrong(path, "rows are not tables", "Begin each with [[row]].")
+        raise source.wrong("rows are not tables", "Begin each with [[row]].")
     return tuple(
-        SuiteRow.read(f"{path}, row {number}", table) for number, table in enumerate(tables, start=1)
+        SuiteRow.read(source.at(f"row {number}"), table) for number, table in enumerate(tables, start=1)
     )
 
 
-def _check_apart(path: Path, suite: Suite) -> None:
+def _check_apart(source: Source, suite: Suite) -> None:
     """Two jobs of one name would be one line in a run."""
     for board in {board for row in suite.rows for board in row.boards} or {"uno"}:
         seen: set[tuple[str, ...]] = set()
         for job in suite.jobs(board):
             if job.key in seen:
-                raise values.wrong(
-                    path, f"{job.name} is there twice", "Leave one out, or tell them apart by their seeds."
+                raise source.wrong(
+                    f"{job.name} is there twice", "Leave one out, or tell them apart by their seeds."
                 )
             seen.add(job.key)
 
 
-def _value(path: Path, key: str, value: Any) -> Any:
+def _value(source: Source, key: str, value: Any) -> Any:
     if key in PRODUCT:
-        texts = values.strings(path, key, value)
+        texts = source.strings(key, value)
         if key == "budgets":
-            return tuple(values.size(path, text) for text in texts)
-        return values.number_formats(path, key, texts) if key == "numbers" else texts
+            return sizes(source, texts)
+        return number_formats(source, key, texts) if key == "numbers" else texts
     if key in ("title", "effort"):
-        return values.string(path, key, value)
+        return source.string(key, value)
     if key == "check_scores":
-        return values.one_of(path, key, value, ("some", "all", "none"))
+        return source.one_of(key, value, ("some", "all", "none"))
     if key == "speed":
-        return values.switch(path, key, value)
-    return values.whole(path, key, value, least=1 if key == "samples" else 0)
+        return source.switch(key, value)
+    return source.whole(key, value, least=1 if key == "samples" else 0)
+
+
+def _listed(value: Any) -> Any:
+    """As JSON gives it back: tuples are lists there."""
+    if isinstance(value, dict):
+        return {key: _listed(item) for key, item in value.items()}
+    return [_listed(item) for item in value] if isinstance(value, list | tuple) else value

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Self
 
 from harness import boards
+from harness.errors import KilobenchError
 from harness.jobs import Job, Params
-from harness.suites import values
+from harness.tomltable import Source
+from models import budget
+from models.device import WIRE_TYPES
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,10 @@ class SuiteRow:
     """Whether features are folded in as they come; None: unless the vector fits into RAM."""
 
     @classmethod
-    def read(cls, place: str, table: Mapping[str, Any]) -> Self:
+    def read(cls, source: Source, table: Mapping[str, Any]) -> Self:
         """The row of a TOML table, every key and value checked."""
-        values.check_keys(place, table, READERS, needed=("dataset", "model", "budget"))
-        return cls(**{key: READERS[key](place, key, value) for key, value in table.items()})
+        source.check_keys(table, READERS, needed=("dataset", "model", "budget"))
+        return cls(**{key: READERS[key](source, key, value) for key, value in table.items()})
 
     def jobs(self, board: str, *, effort: str, seed: int, speed: bool) -> list[Job]:
         """Those on this board; the arguments are the suite's."""
@@ -63,40 +66,50 @@ class SuiteRow:
         ]
 
 
-def _one_or_more(place: str, key: str, value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else values.strings(place, key, value)
+def sizes(source: Source, texts: Iterable[str]) -> tuple[int, ...]:
+    """Budgets in bytes."""
+    try:
+        return tuple(budget.parse(text) for text in texts)
+    except KilobenchError as error:
+        raise source.wrong(error.problem, error.remedy) from error
 
 
-def _budgets(place: str, key: str, value: Any) -> tuple[int, ...]:
-    return tuple(values.size(place, text) for text in _one_or_more(place, key, value))
+def number_formats(source: Source, key: str, texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(source.one_of(key, text, WIRE_TYPES) for text in texts)
 
 
-def _numbers(place: str, key: str, value: Any) -> tuple[str, ...]:
-    return values.number_formats(place, key, _one_or_more(place, key, value))
+def _one_or_more(source: Source, key: str, value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else source.strings(key, value)
 
 
-def _boards(place: str, key: str, value: Any) -> tuple[str, ...]:
-    return tuple(
-        values.one_of(place, key, name, boards.names()) for name in values.strings(place, key, value)
-    )
+def _budgets(source: Source, key: str, value: Any) -> tuple[int, ...]:
+    return sizes(source, _one_or_more(source, key, value))
 
 
-def _params(place: str, key: str, value: Any) -> Params:
+def _numbers(source: Source, key: str, value: Any) -> tuple[str, ...]:
+    return number_formats(source, key, _one_or_more(source, key, value))
+
+
+def _boards(source: Source, key: str, value: Any) -> tuple[str, ...]:
+    return tuple(source.one_of(key, name, boards.names()) for name in source.strings(key, value))
+
+
+def _params(source: Source, key: str, value: Any) -> Params:
     if not isinstance(value, dict) or not all(isinstance(item, str | int | float) for item in value.values()):
-        raise values.wrong(place, f"key {key!r} must be a table of numbers, texts and switches")
+        raise source.wrong(f"key {key!r} must be a table of numbers, texts and switches")
     return tuple(sorted(value.items()))
 
 
-READERS: dict[str, Callable[[str, str, Any], Any]] = {
+READERS: dict[str, Callable[[Source, str, Any], Any]] = {
     "dataset": _one_or_more,
     "model": _one_or_more,
     "budget": _budgets,
     "numbers": _numbers,
-    "seeds": values.wholes,
+    "seeds": Source.wholes,
     "boards": _boards,
-    "effort": values.string,
-    "speed": values.switch,
-    "max_ms": values.positive,
+    "effort": Source.string,
+    "speed": Source.switch,
+    "max_ms": Source.positive,
     "params": _params,
-    "stream": values.switch,
+    "stream": Source.switch,
 }
