@@ -3,7 +3,8 @@
 The device repeats one prediction N times in a window of the trigger pin. There are six windows, because the
 smallest and the largest of six values enclose the median with 97 % confidence, and of five with less than
 95 %. N follows from the meter: a window has enough samples for its edges not to matter. A window that lacks
-samples is measured again.
+samples is measured again. Where a meter's noise leaves the result uncertain, all is measured once more, for
+so much longer as the noise asks for.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from harness.errors import KilobenchError, MeterError
 from harness.link.client import Prediction
 from harness.power import align, windows
 from harness.power.base import FollowsTarget, Meter, Trace
-from harness.power.windows import Span, WindowEnergy
+from harness.power.windows import Energies, Span, WindowEnergy
 from harness.stats import Interval, median, summary
 from harness.targets.base import Target
 
@@ -35,6 +36,10 @@ IDLE = 0.5
 """Seconds before the first window and after the last."""
 GAP = 0.15
 """Seconds between two windows."""
+UNCERTAIN = 0.0025
+"""The share of the net energy that noise may be worth, as a standard deviation: 1 % is four times as much."""
+MOST_LONGER = 16.0
+"""Times that windows and idle may last longer for a noisy meter: minutes, and a fourth of the noise."""
 CLOCK_TOLERANCE = 0.02
 """By which the clocks of board and meter may differ. An Uno's ceramic resonator is off by up to 0.5 %."""
 
@@ -100,19 +105,48 @@ def measure(link: Repeater, target: Target, meter: Meter, subject: Subject) -> E
     if isinstance(meter, FollowsTarget):
         meter.watch(target)
     one = link.predict(subject.vector).cycles
-    repeats = choose_repeats(one / subject.board.clock_hz, meter.rate)
+    plan = Plan(choose_repeats(one / subject.board.clock_hz, meter.rate))
     takings = _Takings()
     for _ in range(1 + ROUNDS):
         try:
-            record = _record(link, meter, repeats, WINDOWS - len(takings.good))
+            record = _record(link, meter, plan, WINDOWS - len(takings.good))
         except Restarted:
             takings.restarts += 1
             link.predict(subject.vector)  # what is to be repeated was forgotten
             continue
-        takings.add(record, subject.board)
-        if len(takings.good) >= WINDOWS:
-            return _energy(takings, meter, subject, repeats)
+        found = takings.add(record, subject.board)
+        first = plan.longer == 1 and len(record.told) == WINDOWS
+        if first and found is not None and (longer := _longer(found, record.trace.rate)) > 1:
+            plan, takings = plan.lasting(longer), _Takings()
+        elif len(takings.good) >= WINDOWS:
+            return _energy(takings, meter, subject, plan.repeats)
     raise takings.failure()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one recording is made of."""
+
+    repeats: int
+    """Predictions in a window."""
+    longer: float = 1.0
+    """Times that everything lasts longer than usual."""
+
+    def lasting(self, longer: float) -> Plan:
+        return Plan(min(MOST_REPEATS, math.ceil(longer * self.repeats)), longer)
+
+
+def _longer(found: Energies, rate: float) -> float:
+    """How much longer to measure, for the noise that idle samples show not to matter.
+
+    The median of the windows has π/2 of their mean's variance. The idle line's error is in all of them.
+    """
+    net = median([window.net / window.span.seconds for window in found.windows])
+    if net <= 0:
+        return MOST_LONGER
+    seconds = sum(window.span.seconds for window in found.windows)
+    variance = found.noise**2 / rate * (math.pi / 2 / seconds + 1 / found.idle_seconds)
+    return min(MOST_LONGER, variance / (UNCERTAIN * net) ** 2)
 
 
 @dataclass(frozen=True)
@@ -138,18 +172,20 @@ class _Takings:
     rejected: int = 0
     restarts: int = 0
 
-    def add(self, record: Record, board: Board) -> None:
+    def add(self, record: Record, board: Board) -> Energies | None:
+        """What was found in a recording; None if that is nothing for certain."""
         spans = _locate(record, board)
         if spans is None:
             self.rounds.append(Round(record.trace, ()))
             self.rejected += len(record.told)
-            return
+            return None
         found = windows.energies(record.trace, spans, self.idles[0][0] if self.idles else None)
         whole = [pair for pair in zip(found.windows, record.told, strict=True) if pair[0].complete]
         self.rounds.append(Round(record.trace, tuple(spans)))
         self.idles.append((found.idle_before, found.idle_after))
         self.rejected += len(record.told) - len(whole)
         self.good += whole
+        return found
 
     def failure(self) -> MeterError:
         if self.restarts:
@@ -207,21 +243,21 @@ def choose_repeats(seconds: float, rate: float) -> int:
     return repeats
 
 
-def _record(link: Repeater, meter: Meter, repeats: int, count: int) -> Record:
+def _record(link: Repeater, meter: Meter, plan: Plan, count: int) -> Record:
     told: list[int] = []
     starts: list[float] = []
     follows = meter if isinstance(meter, FollowsTarget) else None
     meter.start()
     try:
-        _rest(link, IDLE)
+        _rest(link, plan.longer * IDLE)
         for number in range(count):
             if number:
-                _rest(link, GAP)
+                _rest(link, plan.longer * GAP)
             starts.append(link.now())
-            told.append(link.repeat(repeats).cycles)
+            told.append(link.repeat(plan.repeats).cycles)
             if follows is not None:
                 follows.told(starts[-1], told[-1])
-        _rest(link, IDLE)
+        _rest(link, plan.longer * IDLE)
     except BaseException:
         with contextlib.suppress(KilobenchError):
             meter.stop()

@@ -57,6 +57,10 @@ class Energies:
     """Watts, at the begin of the trace."""
     idle_after: float
     """Watts, at its end."""
+    noise: float
+    """Watts, standard deviation of one idle sample."""
+    idle_seconds: float
+    """In all, beside the windows."""
 
 
 class Integral:
@@ -159,7 +163,18 @@ def energies(trace: Trace, spans: Sequence[Span], idle_before: float | None = No
         net = integral.energy(wide) - idle * wide.seconds
         gross = net + (height if idle_before is None else idle_before) * span.seconds
         windows.append(WindowEnergy(span, float(gross), float(net), integral.dropped(wide)))
-    return Energies(tuple(windows), float(height), float(height + slope * (trace.end - begin)))
+    after = float(height + slope * (trace.end - begin))
+    noise = _noise(trace, stretches, height, slope)
+    return Energies(tuple(windows), float(height), after, noise, float(lengths.sum()))
+
+
+def _noise(trace: Trace, stretches: Sequence[Span], height: float, slope: float) -> float:
+    """How far idle samples lie from the line."""
+    power = trace.current * trace.voltage - (height + slope * (trace.time - trace.time[0]))
+    idle = np.zeros(len(power), bool)
+    for stretch in stretches:
+        idle |= (trace.time >= stretch.start) & (trace.time < stretch.end)
+    return float(np.std(power[idle]))
 
 
 def _idle_stretches(trace: Trace, spans: Sequence[Span]) -> list[Span]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -115,15 +115,30 @@ def test_a_perfect_meter_gives_the_energy_of_one_prediction() -> None:
     assert energy.clock_ratio == pytest.approx(1)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("noise", [0.5e-3, 1e-3, 2e-3])
 @pytest.mark.parametrize("trigger", [True, False])
-def test_a_poor_meter_gives_it_within_one_percent_with_and_without_a_trigger(trigger: bool) -> None:
-    faults = Instrument(noise=0.5e-3, drift=0.5e-3, lag=0.001, ppm=100, settle=0.002, trigger=trigger)
-    energy = run(Desk(lambda _: faults))
+def test_a_poor_meter_gives_it_within_one_percent_with_and_without_a_trigger(
+    trigger: bool, noise: float, seed: int
+) -> None:
+    poor = Instrument(noise=noise, drift=0.5e-3, lag=0.001, ppm=100, settle=0.002, trigger=trigger)
+    energy = run(Desk(lambda number: replace(poor, seed=10 * seed + number)))
     assert energy.gross == pytest.approx(EXACT, rel=0.01)
     assert energy.net == pytest.approx(EXACT_NET, rel=0.01)
     assert energy.gross_interval.low <= energy.gross <= energy.gross_interval.high
     assert energy.gross_interval.high - energy.gross_interval.low < 0.03 * EXACT
     assert energy.clock_ratio == pytest.approx(1.0001, abs=3e-5 if trigger else 2e-3)
+
+
+def test_a_noisy_meter_gets_longer_windows_and_a_hopeless_one_not_for_ever() -> None:
+    def repeats_at(noise: float) -> int:
+        return run(Desk(lambda _: Instrument(noise=noise))).repeats
+
+    repeats = [repeats_at(noise) for noise in (0, 1e-3, 2e-3, 9e-3)]
+    assert repeats[0] == 500
+    assert repeats[1] == pytest.approx(3.8 * 500, rel=0.1)
+    assert repeats[2] == pytest.approx(4 * repeats[1], rel=0.1), "twice the noise takes four times as long"
+    assert repeats[3] == procedure.MOST_LONGER * 500
 
 
 def test_windows_with_lost_samples_are_measured_again_and_only_those() -> None:
