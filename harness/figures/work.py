@@ -35,8 +35,8 @@ __all__ = [
 
 FLOAT_BYTES = 4
 """What the papers count for a parameter."""
-TUNING, QUERIES = 1000, 4000
-"""Training samples that hashing is tuned on, and test samples that searches are timed with at most."""
+QUERIES = 4000
+"""Test samples that searches are timed with at most."""
 
 
 def reference(
@@ -135,20 +135,27 @@ def on_sparse_pca(
     return {"error": 100 * _error(_made(estimator, seed, None).fit(placed.X_train, data.y_train), placed)}
 
 
-def searches(data: Dataset, seed: int, ratios: Sequence[float]) -> dict[str, Any]:
-    """SNC at several ratios, and what three searches cost a test sample: among all data, and among the few."""
+def searches(
+    data: Dataset, seed: int, *, ratios: Sequence[float], iterations: int, tuning: int
+) -> dict[str, Any]:
+    """SNC at several ratios, and what three searches cost a test sample: among all data, and among the few.
+
+    tuning: training samples that hashing is tuned on.
+    """
     from models.snc import SNCClassifier
 
     found: dict[str, Any] = {}
+    some = np.random.default_rng(seed).permutation(len(data.X_train))[:tuning]
     for ratio in ratios:
         began = time.process_time()
-        few = SNCClassifier(ratio=ratio, random_state=seed).fit(data.X_train, data.y_train)
+        few = SNCClassifier(ratio=ratio, max_iter=iterations, random_state=seed)
+        few.fit(data.X_train, data.y_train)
         seconds = time.process_time() - began
         place = partial(_placed, few)
-        costs = _costs(data, seed, place, few.prototypes_, few.prototype_labels_)
+        costs = _costs(data, some, place, few.prototypes_, few.prototype_labels_)
         found[f"{ratio:g}"] = {"error": 100 * _error(few, data), "seconds": seconds, **costs}
         if "whole" not in found:
-            found["whole"] = _costs(data, seed, place, place(data.X_train), data.y_train)
+            found["whole"] = _costs(data, some, place, place(data.X_train), data.y_train)
     return found
 
 
@@ -158,15 +165,14 @@ def _placed(few: Any, samples: Array) -> Array:
 
 
 def _costs(
-    data: Dataset, seed: int, place: Callable[[Array], Array], points: Array, owners: Array
+    data: Dataset, some: Array, place: Callable[[Array], Array], points: Array, owners: Array
 ) -> dict[str, dict[str, float]]:
-    """By search."""
-    some = np.random.default_rng(seed).permutation(len(data.X_train))[:TUNING]
+    """By search; `some` training samples tune the hashing."""
     tuning, labels = place(data.X_train[some]), data.y_train[some]
     queries, answers = place(data.X_test[:QUERIES]), data.y_test[:QUERIES]
     found = {}
     for name in hashing.SEARCHES:
-        search = hashing.search(name, points, owners=owners, queries=tuning, labels=labels, seed=seed)
+        search = hashing.search(name, points, owners=owners, queries=tuning, labels=labels)
         cost = _cost(search, queries, owners, answers)
         found[name] = {**cost, "looked_at": cost["distances"] / len(points)}
     return found
