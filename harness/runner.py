@@ -69,6 +69,7 @@ def run(
             "Choose another board, or add a row.",
         )
     _check_names(listed)
+    earlier = trained.of_run(models) if models is not None else {}
     if meter is not None:
         open_meter(meter).close()
     benches = [
@@ -91,8 +92,7 @@ def run(
             _check_ports(used)
         store = RunStore(out, listed, about, resume=resume)
         try:
-            if models is not None:
-                trained.bring(models, out / "models")
+            trained.bring(earlier, out / "models")
             _perform(store, benches, jobs, on_event)
             store.complete()
         finally:

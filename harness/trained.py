@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -69,13 +69,21 @@ def obtain(
     return Models(found, trained=bool(missing))
 
 
-def bring(run: Path, folder: Path) -> None:
-    """Copy another run's models here; what it lacks is trained as ever."""
+def of_run(run: Path) -> dict[str, DeviceModel]:
+    """The models that a run has trained, by the names of their files."""
     found = sorted((run / "models").glob(f"*{SUFFIX}"))
     if not found:
-        raise InputError(f"{run} holds no trained models.", "Name the folder of a run.")
-    for path in found:
-        _into_run(modelfile.load(path), folder / path.name)
+        raise InputError(
+            f"{run} holds no trained models.",
+            "Name the folder of a run, or leave --models out the first time.",
+        )
+    return {path.name: modelfile.load(path) for path in found}
+
+
+def bring(models: Mapping[str, DeviceModel], folder: Path) -> None:
+    """Put another run's models here; what it lacks is trained as ever."""
+    for name, model in models.items():
+        _into_run(model, folder / name)
 
 
 def path_of(folder: Path, recipe: Recipe, numbers: str) -> Path:

@@ -59,6 +59,17 @@ def test_a_meter_that_is_none_ends_a_run_before_it_begins(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_models_that_are_not_there_leave_nothing_behind(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the next try would be told that its folder holds another run."""
+    monkeypatch.chdir(tmp_path)
+    said = refused(capsys, "run", "quick", "--sim", "--models", "reference", "--out", "now")
+    assert "reference holds no trained models." in said
+    assert "leave --models out the first time" in said
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_only_connected_board_is_used(
     capsys: pytest.CaptureFixture[str], ports: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
