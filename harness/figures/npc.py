@@ -170,16 +170,20 @@ SPECS = (
     *(
         Spec(
             "npc",
-            name,
-            f"Figure {number}: prototypes and decision surfaces through the annealing, {dataset}",
-            partial(draw.curves, x="step of γ", y="accuracy, %", log=False),
+            f"{name}-{part}",
+            f"Figure {number}: {words} through the annealing, {dataset}",
+            partial(draw.curves, x="step of γ (0: k-means)", y="accuracy, %", log=False),
             _smoother,
             partial(_over_gamma, dataset),
-            scene=partial(_toy_scene, dataset),
+            scene=scene,
             x="step",
             y="accuracy, %",
         )
         for name, number, dataset in (("fig2", 2, "toy-3"), ("fig3", 3, "toy-10"))
+        for part, words, scene in (
+            ("surfaces", "prototypes and decision surfaces", partial(_toy_scene, dataset)),
+            ("accuracy", "accuracy", None),
+        )
     ),
     Spec(
         "npc",
