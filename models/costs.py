@@ -173,6 +173,8 @@ CALL_SPARSE = 75
 
 
 CALL_BLOCK = 92
+PAIR = {2: 14, 3: 16, 4: 17}
+"""A stored value with its gap, by the bytes of the sum; one less where all features lie in one page."""
 SIGNS_LIST, SIGNS_ROW = 20, {2: 8, 3: 48, 4: 58}
 
 
@@ -180,30 +182,25 @@ def _block_row(count: int, sum_bytes: int) -> int:
     """One row's part of a block."""
     if count == 0:
         return 15
-    fours, alone = divmod(count, 4)
-    terms = {2: 13, 3: 15, 4: 16}[sum_bytes] * count
-    control = 9 + 3 * fours if fours else 15
-    return terms + control + {0: 6, 1: 5, 2: 5, 3: 4}[alone] + 4 * sum_bytes
+    few = 4 if count < 4 else 0
+    return (PAIR[sum_bytes] - 1) * count + 9 + few + _by_fours(count, 1) + 4 * sum_bytes
 
 
 def _whole_row(count: int, sum_bytes: int, count_bytes: int) -> int:
     """One row of pairs, read to its end."""
-    pair = {2: 14, 3: 16, 4: 17}[sum_bytes]
-    return 7 + 3 * count_bytes + 3 * sum_bytes + 6 + _pairs_in_fours(count, pair, count_bytes)
+    return PAIR[sum_bytes] * count + 11 + 4 * count_bytes + 3 * sum_bytes + _by_fours(count, count_bytes)
 
 
-def _pairs_in_fours(count: int, pair: int, count_bytes: int) -> int:
-    """Pairs that are read by fours, but for those that are left alone."""
+def _by_fours(count: int, count_bytes: int) -> int:
+    """What it takes to count a row's terms by fours, and those that are left by two bits."""
     fours, alone = divmod(count, 4)
-    cycles = 2 if alone == 0 else alone * (pair + 3)
-    cycles += 2 if count_bytes == 1 else 6
-    return cycles + (2 if fours == 0 else fours * (4 * pair + 2 + count_bytes))
+    return (fours * (2 + count_bytes) or 2) + {0: 6, 1: 5, 2: 5, 3: 4}[alone]
 
 
 def _streamed_pairs(gaps: Array, counts: Array, features: int, sum_bytes: int) -> int:
     """All pieces: a row costs something in every piece, and less once nothing is left of it."""
     count_bytes = counts.dtype.itemsize
-    pair = {2: 17, 3: 19, 4: 20}[sum_bytes] + 2 + count_bytes
+    pair = PAIR[sum_bytes] + 5 + count_bytes
     lengths = len(pieces(features, True))
     cycles = (41 + 5 * sum_bytes) * len(counts) + 25 + CALL_SPARSE * (lengths - 1) + len(gaps) * pair
     for opened in open_pieces(columns_of(gaps, counts), counts, features):

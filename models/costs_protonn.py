@@ -15,13 +15,13 @@ SQUARE_FLOOR = 11.5
 """Cycles a squared difference added to 24 bits."""
 
 
-def distances(shape: tuple[int, int], list_bytes: int, counted: Listing) -> Stage:
+def distances(shape: tuple[int, int], list_bytes: int, number: int, counted: Listing) -> Stage:
     """Squared distances of 24 bits, as far as they matter, and a list of the near ones.
 
-    The floor is that of all terms, so that stopping early may be below.
+    number: bytes of a prototype's number in that list; without any, all are listed. The floor is that of all
+    terms, so that stopping early may be below.
     """
     prototypes, dimensions = shape
-    number = listing.place_bytes(prototypes) - 3
     completed = counted.measured - counted.stopped
     if dimensions <= listing.REGISTERS:
         look = 2 if listing.looks(dimensions) else 0
@@ -32,7 +32,10 @@ def distances(shape: tuple[int, int], list_bytes: int, counted: Listing) -> Stag
         once = 70
         cycles = 13 * counted.terms + 7 * counted.looks + 5 * counted.stopped
         cycles += (16 + number) * counted.measured + 9 * completed
-    cycles += (18 + 2 * number) * counted.listed + 55 * counted.weeded
+    if number:
+        cycles += (18 + 2 * number) * counted.listed + 55 * counted.weeded
+    else:
+        cycles += 6 * counted.measured + 7 * counted.listed
     return Stage(
         "distances",
         f"{prototypes} prototypes of {dimensions} dimensions, "
@@ -44,13 +47,13 @@ def distances(shape: tuple[int, int], list_bytes: int, counted: Listing) -> Stag
     )
 
 
-def similarities(prototypes: int, shift: int, counted: Listing) -> Stage:
-    """exp by table, of what is in the list."""
-    number = listing.place_bytes(prototypes) - 3
+def similarities(number: int, shift: int, counted: Listing) -> Stage:
+    """exp by table, of what is in the list, where a number has so many bytes or is counted."""
     low = shift % 8
     compare = 1 + (shift < 8) + (low == 0 and shift < 16)
     divide = 1 + 2 * min(low, 8 - low)
-    far, near = 15 + 2 * number + compare, 39 + 2 * number + compare + divide
+    number_cycles = 2 * number or 1
+    far, near = 15 + number_cycles + compare, 39 + number_cycles + compare + divide
     return Stage(
         "exp",
         f"{counted.weighed:.1f} by table, of which {counted.near:.1f} are not zero",

@@ -37,6 +37,7 @@ class Listing:
     measured: float
     """Prototypes, those that were stopped included."""
     listed: float
+    """Prototypes that were below the bound."""
     weeded: float
     """Places that were looked at to make room."""
     weighed: float
@@ -46,16 +47,28 @@ class Listing:
     """Times that the list was weighed and scored."""
 
 
-def places(shape: tuple[int, ...], scores: int, streaming: bool) -> int:
-    """How many prototypes the list has room for; shape: prototypes × dimensions."""
+@dataclass(frozen=True)
+class Room:
+    """The list of near prototypes in RAM."""
+
+    places: int
+    number_bytes: int
+    """Of a place, beside the distance of 3; 0 where all prototypes are listed, near or not."""
+
+    @property
+    def bytes(self) -> int:
+        return self.places * (3 + self.number_bytes)
+
+
+def room(shape: tuple[int, ...], scores: int, streaming: bool) -> Room:
+    """The list for prototypes × dimensions."""
     prototypes, dimensions = shape
-    short = max(SHORT_LIST_BYTES, WITH_Z - dimensions)
-    size = short if streaming and scores == 1 else LIST_BYTES
-    return min(prototypes, size // place_bytes(prototypes))
-
-
-def place_bytes(prototypes: int) -> int:
-    return 4 if prototypes <= NUMBERS_IN_A_BYTE else 5
+    short = streaming and scores == 1
+    size = max(SHORT_LIST_BYTES, WITH_Z - dimensions) if short else LIST_BYTES
+    if short and 3 * prototypes <= size < 4 * prototypes:
+        return Room(prototypes, 0)
+    number = 1 if prototypes <= NUMBERS_IN_A_BYTE else 2
+    return Room(min(prototypes, size // (3 + number)), number)
 
 
 def looks(dimensions: int) -> list[int]:
@@ -66,19 +79,20 @@ def looks(dimensions: int) -> list[int]:
     return [(dimensions * 5 + 7) // 8] if dimensions >= 8 else []
 
 
-def count(z: Int64, B: Int64, limit: int, room: int) -> Listing:
+def count(z: Int64, B: Int64, limit: int, room: Room) -> Listing:
     """What becomes of the prototypes B (m, dimensions) for samples z (n, dimensions).
 
-    limit: the distance beyond the least one from which on nothing is left of a similarity; room: places of
-    the list.
+    limit: the distance beyond the least one from which on nothing is left of a similarity.
     """
-    run = _Run(z, B, limit, room)
+    run = _Run(z, B, limit, room.places)
     in_list = run.measure(np.arange(len(z)))
+    if room.number_bytes == 0:
+        in_list[:] = len(B)
     near = (run.distances < run.bound[:, None]).sum(axis=1)
     crowded = np.flatnonzero(run.crowded)
     passes = np.ones(len(z))
     if crowded.size:
-        in_list[crowded], passes[crowded] = near[crowded], np.ceil(near[crowded] / room)
+        in_list[crowded], passes[crowded] = near[crowded], np.ceil(near[crowded] / room.places)
         run.room = len(B)  # nothing more is weeded out: a full list is scored and begun anew
         run.measure(crowded)
     means = {key: float(value.mean()) for key, value in run.counts.items()}

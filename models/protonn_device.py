@@ -189,15 +189,15 @@ class ProtoNNInt8(_ProtoNN):
             return []  # distances of 32 bits, which only the compiler's loops have
         guessed = encoded is None and TYPICAL not in self.info
         z = self._likely() if encoded is None else self.projections(encoded[:JUDGED_BY])
-        room = listing.places(self.B.shape, self.n_scores, streaming)
+        room = listing.room(self.B.shape, self.n_scores, streaming)
         counted = listing.count(z, self.B.astype(np.int64), EXP_SIXTEENTHS << exp_shift, room)
         width = self.c_sizes()["w_sum_bytes"]
         shift = int(self.constants["z_shift"]) + nibbles.scale_in_sums("w", self.arrays).bit_length() - 1
         # The list takes the place of the projection's sums.
-        list_bytes = room * listing.place_bytes(prototypes) - dimensions * width
+        list_bytes = max(0, room.bytes - dimensions * width)
         prototype_stages = [
-            costs_protonn.distances((prototypes, dimensions), max(0, list_bytes), counted),
-            costs_protonn.similarities(prototypes, exp_shift, counted),
+            costs_protonn.distances((prototypes, dimensions), list_bytes, room.number_bytes, counted),
+            costs_protonn.similarities(room.number_bytes, exp_shift, counted),
             costs_protonn.weighted_scores(self.n_scores, prototypes, counted),
         ]
         return [

@@ -24,13 +24,13 @@ pytestmark = pytest.mark.skipif(shutil.which("avr-gcc") is None, reason="needs a
 
 
 def answers(
-    model: DeviceModel, encoded: Array, streaming: bool, board: str = "uno"
+    model: DeviceModel, encoded: Array, streaming: bool, board: str = "uno", host: type[Link] = Link
 ) -> tuple[Array, Array, Array]:
     """Classes, scores and cycles from the simulated board."""
     firmware = build(model, boards.load(board), streaming=streaming)
     classes, scores, cycles = [], [], []
     with SimavrTarget(firmware.board, firmware.elf) as target:
-        link = Link(target.open())
+        link = host(target.open())
         link.wait_ready(1.0)
         link.hello()
         for sample in encoded:
@@ -41,8 +41,10 @@ def answers(
     return np.array(classes), np.array(scores), np.array(cycles)
 
 
-def check(model: DeviceModel, encoded: Array, streaming: bool, board: str = "uno") -> Array:
-    classes, scores, cycles = answers(model, encoded, streaming, board)
+def check(
+    model: DeviceModel, encoded: Array, streaming: bool, board: str = "uno", host: type[Link] = Link
+) -> Array:
+    classes, scores, cycles = answers(model, encoded, streaming, board, host)
     expected = model.scores(encoded)
     assert scores.dtype == expected.dtype
     assert scores.tobytes() == expected.tobytes()
@@ -61,7 +63,7 @@ def simulator() -> None:
 @pytest.mark.parametrize("density", [1.0, 0.1], ids=["dense", "sparse"])
 @pytest.mark.parametrize(("family", "numbers"), KINDS)
 def test_every_family_and_layout(family: str, numbers: str, density: float, streaming: bool) -> None:
-    model = make(family, numbers, features=211, classes=4, rows=5, prototypes=9, density=density)
+    model = make(family, numbers, features=260, classes=4, rows=5, prototypes=9, density=density)
     check(model, adversarial_inputs(model), streaming)
 
 
@@ -185,12 +187,20 @@ def test_other_boards(board: str) -> None:
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["buffered", "streaming"])
 def test_more_near_prototypes_than_places(streaming: bool) -> None:
-    """All of 120 are near, and the list has 96 or 23 places: a list after the other is scored."""
+    """All of 120 are near, and the list has 96 or 29 places: a list after the other is scored."""
     rng = np.random.default_rng(0)
     model = ProtoNNInt8.from_integers(
         integers(rng, (6, 40)), integers(rng, (120, 6)), integers(rng, (1, 120)), 9, 12, INT8, "ab"
     )
     check(model, adversarial_inputs(model)[:8], streaming)
+
+
+@pytest.mark.parametrize("rows", [14, 20])
+def test_a_list_that_has_room_for_distances_only(rows: int) -> None:
+    """32 prototypes, and fewer places with a number each: some are far and stopped early, others near."""
+    for exp_shift in (4, 8, 12):
+        model = make("protonn", "int8", 30, 2, rows, 32, exp_shift=exp_shift)
+        check(model, adversarial_inputs(model), streaming=True)
 
 
 @pytest.mark.parametrize(("family", "width"), [("linear", 3), ("protonn", 4), ("linear", 2)])

@@ -36,7 +36,7 @@ def check(model: DeviceModel, encoded: Array, board: str, *, streaming: bool) ->
 @pytest.mark.parametrize("kind", KINDS, ids="-".join)
 def test_every_family_on_every_processor(kind: tuple[str, str], board: str) -> None:
     """In turn folded as features come and in one piece; more than a frame of them, so that both differ."""
-    model = random_model(kind, features=150, classes=4, density=0.4, seed=KINDS.index(kind))
+    model = random_model(kind, features=250, classes=4, density=0.4, seed=KINDS.index(kind))
     check(model, adversarial_inputs(model)[:10], board, streaming=KINDS.index(kind) % 2 == 1)
 
 

@@ -7,6 +7,8 @@ import shutil
 import numpy as np
 import pytest
 
+from harness.link.client import Link
+from harness.link.identity import Hello
 from models import costs
 from models.bonsai_device import BonsaiInt8
 from models.checks import adversarial_inputs
@@ -52,7 +54,7 @@ def bonsai(features: int, classes: int, depth: int, limit: int, rows: int = 6) -
 def linear_of_sparse_rows() -> DeviceModel:
     """Vectors of two blocks and a half, rows with nothing in a block among them."""
     rng = np.random.default_rng(0)
-    return LinearInt8.from_integers(sparse(rng, 6, 320, 127, 0.02), np.arange(6), INT8, range(6))
+    return LinearInt8.from_integers(sparse(rng, 6, 600, 127, 0.02), np.arange(6), INT8, range(6))
 
 
 def ternary_protonn() -> DeviceModel:
@@ -84,11 +86,30 @@ def test_scores_and_cycles_of_every_layout(name: str, streaming: bool) -> None:
         assert sum(stage.flash_bytes for stage in stages) == variant.flash_bytes
 
 
+class SmallPieces(Link):
+    """A host that sends fewer features at a time than a frame holds."""
+
+    def hello(self) -> Hello:
+        found = super().hello()
+        self._chunk = 77
+        return found
+
+
+@pytest.mark.parametrize("name", ["binary bonsai of four bits", "linear"])
+def test_pieces_that_are_no_blocks(name: str) -> None:
+    model = MODELS[name]
+    blocks = [variant for variant in model.variants(streaming=True) if "blocks" in " ".join(variant.arrays)]
+    assert blocks
+    for variant in blocks:
+        check(variant, adversarial_inputs(model)[:6], streaming=True, host=SmallPieces)
+
+
 @pytest.mark.parametrize("board", ["leonardo", "mega2560"])
 def test_other_boards(board: str) -> None:
     model = MODELS["binary bonsai of four bits"]
-    for variant in model.variants(streaming=False)[1:3]:
-        check(variant, adversarial_inputs(model)[:6], streaming=False, board=board)
+    for streaming in (False, True):
+        for variant in model.variants(streaming=streaming)[1:3]:
+            check(variant, adversarial_inputs(model)[:6], streaming, board)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 16])

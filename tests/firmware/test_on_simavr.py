@@ -75,7 +75,7 @@ def check_samples(model: DeviceModel, target: SimavrTarget, link: Link, count: i
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("name", [n for n in boards.names() if boards.load(n).simulator.kind == "simavr"])
 def test_every_board_predicts_and_counts(name: str, streaming: bool) -> None:
-    model = make("protonn", "int8", features=200, classes=10, rows=8, prototypes=12, density=0.3)
+    model = make("protonn", "int8", features=300, classes=10, rows=8, prototypes=12, density=0.3)
     with running(build(model, boards.load(name), streaming=streaming)) as (target, link):
         check_samples(model, target, link, count=10)
         facts = target.facts()

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(shutil.which("avr-gcc") is None, reason="needs a
 @pytest.mark.parametrize("streaming", [False, True], ids=["buffered", "streaming"])
 @pytest.mark.parametrize(("limit", "density"), [(127, 0.1), (7, 1.0), (7, 0.1)])
 def test_bonsai_in_every_layout(limit: int, density: float, streaming: bool) -> None:
-    model = make("bonsai", "int8", features=211, classes=4, density=density, limit=limit)
+    model = make("bonsai", "int8", features=260, classes=4, density=density, limit=limit)
     encoded = np.concatenate([adversarial_inputs(model), model.encode(samples(model))[:4]])
     check(model, encoded, streaming)
 

@@ -28,37 +28,27 @@ static inline const uint8_t *fold_block(const uint8_t *block, const int8_t *x)
     __asm__ volatile("    lpm   %[rows], Z+         \n" /* 3 */
                      "    tst   %[rows]             \n" /* 1 */
                      "    brne  3f                  \n" /* 2 */
-                     "    rjmp  8f                  \n" /* 2 */
+                     "    rjmp  4f                  \n" /* 2 */
                      "1:  adiw  r28, %[width]       \n" /* 2; nothing of this row */
                      "    dec   %[rows]             \n" /* 1 */
                      "    brne  3f                  \n" /* 2 */
-                     "    rjmp  8f                  \n" /* 2 */
-                     "2:  cpi   %[count], 0xFC      \n" /* 1; fewer than four, or none */
+                     "    rjmp  4f                  \n" /* 2 */
+                     "2:  cpi   %A[count], 0xFC     \n" /* 1; fewer than four, or none */
                      "    breq  1b                  \n" /* 1, or 2 */
                      AVR_LOAD_SUM                       /* 4, 6 or 8 */
-                     "    rjmp  5f                  \n" /* 2 */
-                     "3:  lpm   %[count], Z+        \n" /* 3; a row: how many values it has */
+                     "    rjmp  22f                 \n" /* 2 */
+                     "3:  lpm   %A[count], Z+       \n" /* 3; a row: how many values it has */
                      "    mov   r26, %[start]       \n" /* 1 */
-                     "    subi  %[count], 4         \n" /* 1 */
+                     AVR_FOUR_LESS                      /* 1 */
                      "    brcs  2b                  \n" /* 1, or 2 */
                      AVR_LOAD_SUM                       /* 4, 6 or 8 */
-                     "4:                            \n"
-                     AVR_4(AVR_BLOCK_TERM)
-                     "    subi  %[count], 4         \n" /* 1 */
-                     "    brcc  4b                  \n" /* 2, at last 1 */
-                     "5:  lsr   %[count]            \n" /* 1; one is left alone */
-                     "    brcc  6f                  \n" /* 1, or 2 */
-                     AVR_BLOCK_TERM
-                     "6:  lsr   %[count]            \n" /* 1; two are */
-                     "    brcc  7f                  \n" /* 1, or 2 */
-                     AVR_BLOCK_TERM
-                     AVR_BLOCK_TERM
-                     "7:                            \n"
+                     AVR_FOURS(AVR_BLOCK_TERM)
+                     AVR_REST(AVR_BLOCK_TERM)
                      AVR_STORE_SUM                      /* 4, 6 or 8 */
                      "    dec   %[rows]             \n" /* 1 */
-                     "    breq  8f                  \n" /* 1 */
+                     "    breq  4f                  \n" /* 1 */
                      "    rjmp  3b                  \n" /* 2 */
-                     "8:  clr   __zero_reg__        \n" /* 1; mul left a product in r1:r0 */
+                     "4:  clr   __zero_reg__        \n" /* 1; mul left a product in r1:r0 */
                      : [sum] "=&r"(sum), [sign] "=&r"(sign), [count] "=&d"(count), [a] "=&d"(a),
                        [b] "=&d"(b), [rows] "=&r"(rows), [start] "+&r"(start), "+x"(x), "+y"(out), "+z"(block)
                      : [width] "n"(sizeof(sum_t))

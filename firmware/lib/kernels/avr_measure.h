@@ -21,6 +21,32 @@
     "    cpc   r21, r29           \n" /* 1 */ \
     "    cpc   r22, r25           \n" /* 1 */
 
+#define AVR_STORE_DISTANCE                    \
+    "    st    X+, r20            \n" /* 2 */ \
+    "    st    X+, r21            \n" /* 2 */ \
+    "    st    X+, r22            \n" /* 2 */
+
+/* Where all are listed, so is the sum that stopped a prototype: it is no less than the bound. */
+#if LIST_ALL
+#define AVR_STOPPED "    rjmp  3f                 \n" /* 2 */
+#define AVR_LIST_ANY AVR_STORE_DISTANCE               /* 6 */
+#define AVR_LIST_NEAR ""
+#define AVR_UNTIL_FULL "4:                           \n"
+#else
+#define AVR_STOPPED "    rjmp  5f                 \n" /* 2 */
+#define AVR_LIST_ANY ""
+#define AVR_LIST_NEAR                                                         \
+    AVR_STORE_NUMBER                  /* 2 or 4 */                            \
+    AVR_STORE_DISTANCE                /* 6 */
+#define AVR_UNTIL_FULL                                                        \
+    "4:  ldi   r23, hi8(%[full])  \n" /* 1 */                                 \
+    "    cpi   r26, lo8(%[full])  \n" /* 1 */                                 \
+    "    cpc   r27, r23           \n" /* 1 */                                 \
+    "    brne  5f                 \n" /* 2 */                                 \
+    AVR_NEXT_NUMBER                                                           \
+    "    rjmp  6f                 \n"
+#endif
+
 #if MODEL_W_ROWS <= 16
 
 /* z lies in r2 and the registers that follow for all prototypes: 11 cycles a term. After five of eight terms
@@ -61,7 +87,7 @@
     "    rjmp  3f                 \n" /* 2 */                                 \
     "2:  subi  r30, lo8(%[look] - %[dimensions]) \n" /* 1 */                  \
     "    sbci  r31, hi8(%[look] - %[dimensions]) \n" /* 1 */                  \
-    "    rjmp  5f                 \n" /* 2 */                                 \
+    AVR_STOPPED                       /* 2 */                                 \
     "    .endif                   \n"
 
 #else
@@ -96,7 +122,7 @@
     "    movw  r30, r12           \n" /* 1 */                                 \
     "    subi  r30, lo8(-(%[dimensions])) \n" /* 1 */                         \
     "    sbci  r31, hi8(-(%[dimensions])) \n" /* 1 */                         \
-    "    rjmp  5f                 \n" /* 2 */                                 \
+    AVR_STOPPED                       /* 2 */                                 \
     "6:  movw  r26, r14           \n" /* 1 */
 
 #endif
@@ -121,12 +147,10 @@ static __attribute__((noinline)) void measure(measuring_t *state)
                      "1:                           \n"
                      AVR_SUM_SQUARES                   /* 11 or 13 a dimension */
                      "3:                           \n"
+                     AVR_LIST_ANY                      /* 6 if at all */
                      AVR_COMPARE_BOUND                 /* 3 */
                      "    brsh  5f                 \n" /* 2, or 1 and these */
-                     AVR_STORE_NUMBER                  /* 2 or 4 */
-                     "    st    X+, r20            \n" /* 2 */
-                     "    st    X+, r21            \n" /* 2 */
-                     "    st    X+, r22            \n" /* 2 */
+                     AVR_LIST_NEAR                     /* 8 or 10 if at all */
                      "    subi  r20, lo8(-%[limit]) \n" /* 1 */
                      "    sbci  r21, hi8(-%[limit]) \n" /* 1 */
                      "    sbci  r22, hlo8(-%[limit]) \n" /* 1 */
@@ -134,12 +158,7 @@ static __attribute__((noinline)) void measure(measuring_t *state)
                      "    brsh  4f                 \n" /* 2, or 1 and then */
                      "    movw  r28, r20           \n" /* 1 */
                      "    mov   r25, r22           \n" /* 1 */
-                     "4:  ldi   r23, hi8(%[full])  \n" /* 1 */
-                     "    cpi   r26, lo8(%[full])  \n" /* 1 */
-                     "    cpc   r27, r23           \n" /* 1 */
-                     "    brne  5f                 \n" /* 2 */
-                     AVR_NEXT_NUMBER
-                     "    rjmp  6f                 \n"
+                     AVR_UNTIL_FULL                    /* 5 if at all */
                      "5:                           \n"
                      AVR_NEXT_NUMBER                   /* 1 or 2 */
                      "    ldi   r23, hi8(%[last])  \n" /* 1 */

@@ -15,14 +15,31 @@
 /* From here on nothing is left of a similarity. */
 #define LIMIT ((distance_t)128 << MODEL_EXP_SHIFT)
 
+/* The list has a place for every prototype where RAM is no matter. Where it has not, it is weeded out when it
+ * is full, and if that makes no room, all distances are measured again once the least one is known. */
+#if WHOLE_VECTORS || MODEL_SCORES > 1
+#define LIST_BYTES 384
+#else
+/* With z and what folding remembers, 128 bytes for a model of few dimensions. */
+#define LIST_BYTES (MODEL_W_ROWS < 32 ? 124 - MODEL_W_ROWS : 92)
+#endif
+
 /* A place in the list: the prototype's number, then its distance; once weighed, a number of two bytes and a
- * similarity. */
-#if MODEL_PROTOTYPES <= 256
+ * similarity. Where there is just room for distances, all are listed, which tells the numbers. */
+#if LIST_BYTES < 384 && MODEL_PROTOTYPES * 4 > LIST_BYTES && MODEL_PROTOTYPES * 3 <= LIST_BYTES
+#define LIST_ALL 1
+#define NUMBER_BYTES 0
+#define AVR_STORE_NUMBER ""
+#define AVR_LOAD_NUMBER "    inc   r16                \n" /* 1 */
+#define AVR_NEXT_NUMBER ""
+#elif MODEL_PROTOTYPES <= 256
+#define LIST_ALL 0
 #define NUMBER_BYTES 1
 #define AVR_STORE_NUMBER "    st    X+, r18            \n" /* 2 */
 #define AVR_LOAD_NUMBER "    ld    r16, X+            \n"  /* 2 */
 #define AVR_NEXT_NUMBER "    inc   r18                \n"  /* 1 */
 #else
+#define LIST_ALL 0
 #define NUMBER_BYTES 2
 #define AVR_STORE_NUMBER                      \
     "    st    X+, r18            \n" /* 2 */ \
@@ -35,15 +52,6 @@
     "    sbci  r19, 0xff          \n" /* 1 */
 #endif
 #define PLACE_BYTES (NUMBER_BYTES + 3)
-
-/* The list has a place for every prototype where RAM is no matter. Where it has not, it is weeded out when it
- * is full, and if that makes no room, all distances are measured again once the least one is known. */
-#if WHOLE_VECTORS || MODEL_SCORES > 1
-#define LIST_BYTES 384
-#else
-/* With z and what folding remembers, 128 bytes for a model of few dimensions. */
-#define LIST_BYTES (MODEL_W_ROWS < 32 ? 124 - MODEL_W_ROWS : 92)
-#endif
 #define PLACES (MODEL_PROTOTYPES * PLACE_BYTES <= LIST_BYTES ? MODEL_PROTOTYPES : LIST_BYTES / PLACE_BYTES)
 
 /* The sums of the projection are not needed any more when prototypes are listed. */

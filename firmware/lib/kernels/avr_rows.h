@@ -12,33 +12,22 @@
 
 #if WHOLE_VECTORS
 
-/* The pairs of a row: one to three alone, the others in fours. */
 #if MODEL_W_COUNT_BYTES == 1
-#define AVR_READ_COUNT "    lpm   r24, Z+           \n" /* 3 */
-#define AVR_FOURS                                       \
-    "    lsr   r24               \n" /* 1 */            \
-    "    lsr   r24               \n" /* 1 */
-#define AVR_NEXT_FOUR "    dec   r24               \n"  /* 1 */
+#define AVR_READ_COUNT "    lpm   %A[count], Z+       \n" /* 3 */
 #else
-#define AVR_READ_COUNT                                  \
-    "    lpm   r24, Z+           \n" /* 3 */            \
-    "    lpm   r25, Z+           \n" /* 3 */
-#define AVR_FOURS                                       \
-    "    lsr   r25               \n" /* 1 */            \
-    "    ror   r24               \n" /* 1 */            \
-    "    lsr   r25               \n" /* 1 */            \
-    "    ror   r24               \n" /* 1 */            \
-    "    sbiw  r24, 0            \n" /* 2; whether both bytes are zero */
-#define AVR_NEXT_FOUR "    sbiw  r24, 1            \n"  /* 2 */
+#define AVR_READ_COUNT                                    \
+    "    lpm   %A[count], Z+       \n" /* 3 */            \
+    "    lpm   %B[count], Z+       \n" /* 3 */
 #endif
 
-/* Of every row all terms: 14, 16 or 17 cycles each. A row is 30 more with sums of 3 bytes and counts of one,
- * and 3 for each four of its pairs and for each that is left alone. */
+/* Of every row all terms: 14, 16 or 17 cycles each. A row is 34 more with sums of 3 bytes and counts of one,
+ * and 3 for each four of its pairs. */
 static inline void fold_rows(const int8_t *x)
 {
     const int8_t *before = x - 1; /* the first gap counts from the column before the first */
     register sum_t sum __asm__("r18");
     register uint8_t a __asm__("r22"), b __asm__("r23"), sign __asm__("r16"), zero __asm__("r15");
+    register pairs_t count __asm__("r24");
     __asm__ volatile("    push  r28                 \n" /* 2 */
                      "    push  r29                 \n" /* 2 */
                      "    movw  r8, r26             \n" /* 1 */
@@ -59,36 +48,24 @@ static inline void fold_rows(const int8_t *x)
                      "    clr   %A[sum]             \n" /* 1 */
                      "    clr   %B[sum]             \n" /* 1 */
                      AVR_CLEAR_HIGH                     /* 1 or 2 */
-                     "    mov   r17, r24            \n" /* 1 */
-                     "    andi  r17, 3              \n" /* 1 */
-                     "    breq  3f                  \n" /* 1, or 2 */
-                     "2:                            \n"
-                     AVR_TERM_PAIR(AVR_CARRY_X)         /* 14, 16 or 17 */
-                     "    dec   r17                 \n" /* 1 */
-                     "    brne  2b                  \n" /* 2, at last 1 */
-                     "3:                            \n"
-                     AVR_FOURS                          /* 2 or 6 */
-                     "    breq  5f                  \n" /* 1 */
-                     "4:                            \n"
-                     AVR_4(AVR_TERM_PAIR(AVR_CARRY_X))
-                     AVR_NEXT_FOUR                      /* 1 or 2 */
-                     "    brne  4b                  \n" /* 2, at last 1 */
-                     "5:  st    Y+, %A[sum]         \n" /* 2 */
-                     "    st    Y+, %B[sum]         \n" /* 2 */
-                     AVR_STORE_HIGH                     /* 2 or 4 */
+                     AVR_FOUR_LESS                      /* 1 or 2 */
+                     "    brcs  22f                 \n" /* 1, or 2 */
+                     AVR_FOURS(AVR_TERM_PAIR(AVR_CARRY_X))
+                     AVR_REST(AVR_TERM_PAIR(AVR_CARRY_X))
+                     AVR_STORE_SUM                      /* 4, 6 or 8 */
                      "    ldi   r22, hi8(%[end])    \n" /* 1 */
                      "    cpi   r28, lo8(%[end])    \n" /* 1 */
                      "    cpc   r29, r22            \n" /* 1 */
-                     "    breq  6f                  \n" /* 1 */
+                     "    breq  2f                  \n" /* 1 */
                      "    rjmp  1b                  \n" /* 2 */
-                     "6:  pop   r29                 \n" /* 2 */
+                     "2:  pop   r29                 \n" /* 2 */
                      "    pop   r28                 \n" /* 2 */
                      "    clr   __zero_reg__        \n" /* 1; mul left a product in r1:r0 */
                      : [sum] "=&r"(sum), [sign] "=&r"(sign), [a] "=&r"(a), [b] "=&r"(b), [zero] "=&r"(zero),
-                       "+x"(before)
+                       [count] "=&r"(count), "+x"(before)
                      : [out] "i"(projection), [end] "i"(projection + MODEL_W_ROWS),
                        [counts] "i"(model_w_counts), [pairs] "i"(model_w_pairs)
-                     : "r8", "r9", "r10", "r11", "r12", "r13", "r17", "r24", "r25",
+                     : "r8", "r9", "r10", "r11", "r12", "r13",
                        "r30", "r31", "r0", "memory");
 }
 

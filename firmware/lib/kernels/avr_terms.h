@@ -72,4 +72,28 @@
 /* Such a byte: 14, 16 or 17 cycles, one less within a page. */
 #define AVR_TERM_NIBBLE(carry) AVR_NIBBLE_GAP(carry) AVR_NIBBLE_VALUE
 
+/* The terms of a row that has four or more, %A[count] being four less: 3 cycles for each four, at last 2. */
+#define AVR_FOURS(term)                                             \
+    "21:                           \n" AVR_4(term)                  \
+    AVR_FOUR_LESS                      /* 1 or 2 */                 \
+    "    brcc  21b                 \n" /* 2, at last 1 */
+
+/* Those that are left, none to three by the last two bits of %A[count]: 6 to 4 cycles. */
+#define AVR_REST(term)                                              \
+    "22: lsr   %A[count]           \n" /* 1 */                      \
+    "    brcc  23f                 \n" /* 1, or 2 */                \
+    term                                                            \
+    "23: lsr   %A[count]           \n" /* 1 */                      \
+    "    brcc  24f                 \n" /* 1, or 2 */                \
+    term term                                                       \
+    "24:                           \n"
+
+#if defined(MODEL_W_COUNT_BYTES) && MODEL_W_COUNT_BYTES == 2
+#define AVR_FOUR_LESS                                     \
+    "    subi  %A[count], 4        \n" /* 1 */            \
+    "    sbci  %B[count], 0        \n" /* 1 */
+#else
+#define AVR_FOUR_LESS "    subi  %A[count], 4        \n" /* 1 */
+#endif
+
 #endif

@@ -61,9 +61,10 @@ static __attribute__((noinline)) const uint8_t *weigh(const uint8_t *end, distan
                      "    ldi   r27, hi8(%[list])  \n" /* 1 */
                      "    movw  r28, r26           \n" /* 1 */
                      "    clr   r17                \n" /* 1 */
+                     "    ldi   r16, 0xff          \n" /* 1; counted where numbers are not listed */
                      "    rjmp  3f                 \n" /* 2 */
                      "1:                           \n"
-                     AVR_LOAD_NUMBER                   /* 2 or 4 */
+                     AVR_LOAD_NUMBER                   /* 1, 2 or 4 */
                      "    ld    r18, X+            \n" /* 2 */
                      "    ld    r19, X+            \n" /* 2 */
                      "    ld    r20, X+            \n" /* 2 */
