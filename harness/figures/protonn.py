@@ -10,6 +10,7 @@ from typing import Any
 from harness.figures import device, draw, paperdata, sizes
 from harness.figures.spec import ALONE, Cell, Plan, Point, Spec, by
 from harness.figures.trials import Result, Trial
+from harness.measure.learners import LABEL_SETS
 from models.datasets import CATALOGUE
 
 DATASETS = (*sizes.BINARY, *sizes.MANY)
@@ -32,8 +33,13 @@ def _unlimited(plan: Plan) -> list[Cell]:
 
 def _label_sets(plan: Plan) -> list[Cell]:
     return [
-        Cell(dataset, f"ProtoNN P@{k}", Trial.of("label_sets", dataset), partial(_number, f"p_at_{k}"))
-        for dataset in ("mediamill", "delicious")
+        Cell(
+            dataset,
+            f"ProtoNN P@{k}",
+            Trial.of("label_sets", dataset, params=params),
+            partial(_number, f"p_at_{k}"),
+        )
+        for dataset, _, params in LABEL_SETS
         for k in PRECISIONS
     ]
 
