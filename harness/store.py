@@ -152,14 +152,7 @@ class RunStore:
         return before
 
     def _read_about(self) -> dict[str, Any]:
-        path = self.folder / "run.json"
-        try:
-            about = json.loads(path.read_text(encoding="utf8"))
-        except (OSError, ValueError) as error:
-            raise RunFolderError(f"{path} cannot be read: {error}.", "Choose another folder.") from error
-        if not isinstance(about, dict):
-            raise RunFolderError(f"{path} is not a run's description.", "Choose another folder.")
-        return about
+        return read_about(self.folder / "run.json", "Choose another folder.")
 
     def _write_about(self) -> None:
         write_whole(self.folder / "run.json", json.dumps(self.about, indent=2, ensure_ascii=False) + "\n")
@@ -224,6 +217,17 @@ class RunStore:
 
     def _release(self) -> None:
         os.close(self._lock)
+
+
+def read_about(path: Path, remedy: str) -> dict[str, Any]:
+    """A run's description as it is, of whatever schema."""
+    try:
+        about = json.loads(path.read_text(encoding="utf8"))
+    except (OSError, ValueError) as error:
+        raise RunFolderError(f"{path} cannot be read: {error}.", remedy) from error
+    if not isinstance(about, dict):
+        raise RunFolderError(f"{path} is not a run's description.", remedy)
+    return about
 
 
 def _table(file: LineFile, columns: tuple[str, ...]) -> Iterator[list[str]]:

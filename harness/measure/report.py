@@ -45,6 +45,7 @@ def page() -> Iterator[Figure]:
             size = len(text.encode()) / 1e6
             yield Figure(f"report.html, {what}", size, 3, " MB", at_most=True, detail=detail)
             if browser.program() is None:
+                print("first paint is not measured: there is no Chromium", file=sys.stderr)
                 continue
             paints = [browser.first_paint(text, Path(folder, f"profile-{n}")) for n in range(PAINTS)]
             yield Figure(

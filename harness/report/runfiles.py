@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
@@ -14,7 +13,7 @@ from typing import Any
 
 from harness.errors import RunFolderError
 from harness.jobs import KEY_COLUMNS
-from harness.store import SAMPLE_COLUMNS, SCHEMA
+from harness.store import SAMPLE_COLUMNS, SCHEMA, read_about
 
 Key = tuple[str, ...]
 """What names a job, as KEY_COLUMNS."""
@@ -34,13 +33,8 @@ MOST_SAMPLES = 10_000_000
 
 
 def about(path: Path) -> dict[str, Any]:
-    """run.json as it is."""
-    try:
-        found = json.loads(path.read_text(encoding="utf8"))
-    except (OSError, ValueError) as error:
-        raise RunFolderError(f"{path} cannot be read: {error}.", "Run the suite again.") from error
-    if not isinstance(found, dict):
-        raise RunFolderError(f"{path} is not a run's description.", "Run the suite again.")
+    """run.json, if it is of a schema that this version knows."""
+    found = read_about(path, "Run the suite again.")
     if found.get("schema") not in (1, SCHEMA):
         raise RunFolderError(
             f"{path} is of schema {found.get('schema')!r}, and this version of kilobench knows {SCHEMA}.",

@@ -9,15 +9,15 @@ import pytest
 
 from harness import cli
 
-SUITE = """
+SMALL = """
 title = "Seconds, not minutes"
 datasets = ["cancer"]
 models = ["linear"]
 numbers = ["int8", "float32"]
 budgets = ["512B"]
 effort = "fast"
-samples = 12
 """
+SUITE = f"{SMALL}samples = 12\n"
 
 needs_avr = pytest.mark.skipif(shutil.which("avr-gcc") is None, reason="avr-gcc is not installed")
 

@@ -14,7 +14,7 @@ import pytest
 
 from harness import cli, runner
 from tests.harness import fixture_run as fixture
-from tests.harness.commandline import SUITE, needs_avr, refused, usb_port
+from tests.harness.commandline import SMALL, SUITE, needs_avr, refused, usb_port
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_a_suite_from_nothing_to_the_report(
 @needs_avr
 @pytest.mark.slow
 def test_a_real_ctrl_c_keeps_what_was_measured(suite: Path, tmp_path: Path) -> None:
-    suite.write_text(SUITE.replace("samples = 12\n", ""))
+    suite.write_text(SMALL)
     out = tmp_path / "run"
     line = [sys.executable, "-c", "import harness.cli; harness.cli.main()", "run", str(suite), "--sim"]
     process = subprocess.Popen(

@@ -20,19 +20,11 @@ from harness import report, runner
 from harness.errors import RunFolderError
 from harness.session import BATCH
 from tests.harness.avrboards import needs_simulator
+from tests.harness.commandline import SMALL
 from tests.harness.fakes import FakeTarget
 from tests.harness.test_runner import SUITE, N, Shop, files, rows, run, shop
 
 __all__ = ["shop"]
-
-SMALL = """
-title = "Seconds, not minutes"
-datasets = ["cancer"]
-models = ["linear"]
-numbers = ["int8", "float32"]
-budgets = ["512B"]
-effort = "fast"
-"""
 
 
 def dies_in_the_middle(shop: Shop, at: int, frames: int = N // 2) -> None:
