@@ -59,6 +59,7 @@ def _published_label_sets() -> list[Point]:
 def _embeddings(plan: Plan) -> list[Cell]:
     """ProtoNN and SNC with the same dimensions and prototypes, a tenth of the projection not zero."""
     cells = []
+    some, note = _part(plan)
     for dimensions, prototypes in _shapes(plan):
         for method, estimator, params in (
             ("ProtoNN", "models.protonn:ProtoNNClassifier", {"projection_dim": dimensions, "w_density": 0.1}),
@@ -66,15 +67,22 @@ def _embeddings(plan: Plan) -> list[Cell]:
             ("BNC", "models.bnc:BNCClassifier", {"n_bits": BITS * dimensions}),
         ):
             chosen: dict[str, Any] = {**params, "n_prototypes": prototypes}
-            trial = Trial.of("fit", MNIST, estimator=estimator, params=chosen)
+            trial = Trial.of("fit", MNIST, estimator=estimator, params=chosen, **some)
             for axis, value, fixed in (
                 ("m", prototypes, dimensions == 10),
                 ("d̂", dimensions, prototypes == 20),
             ):
                 if fixed:
                     panel = f"{MNIST}, over {axis}"
-                    cells.append(Cell(panel, method, trial, _accuracy, float(value)))
+                    cells.append(Cell(panel, method, trial, _accuracy, float(value), note))
     return cells
+
+
+def _part(plan: Plan) -> tuple[dict[str, int], str]:
+    """What Figures 3 and 5 learn from, as an option and in words."""
+    if plan.thorough:
+        return {}, ""
+    return {"samples": sizes.PART}, f"learnt from {sizes.PART} of {CATALOGUE[MNIST].train} samples"
 
 
 def _shapes(plan: Plan) -> list[tuple[int, int]]:
@@ -86,10 +94,8 @@ def _shapes(plan: Plan) -> list[tuple[int, int]]:
 
 def _joint(plan: Plan) -> list[Cell]:
     """Test accuracy after each round, by what is trained."""
-    entry = CATALOGUE[MNIST]
-    samples = entry.train if plan.thorough else sizes.PART
-    trial = Trial.of("joint", MNIST, rounds=ROUNDS, epochs=5, samples=samples)
-    note = "" if plan.thorough else f"learnt from {samples} of {entry.train} samples"
+    some, note = _part(plan)
+    trial = Trial.of("joint", MNIST, rounds=ROUNDS, epochs=5, **some)
     return [
         Cell(MNIST, title, trial, partial(_after, trained, number), float(number), note)
         for trained, title in FIXED.items()

@@ -80,7 +80,9 @@ def plane(data: Dataset, seed: int, widths: list[float]) -> dict[str, Any]:
     return found
 
 
-def joint(data: Dataset, seed: int, *, rounds: int, epochs: int, samples: int) -> dict[str, Any]:
+def joint(
+    data: Dataset, seed: int, *, rounds: int, epochs: int, samples: int | None = None
+) -> dict[str, Any]:
     """Test accuracy after each round of ProtoNN's Algorithm 1, where only some of W, B and Z are trained.
 
     All start from the same LMNN projection and k-means prototypes.
