@@ -17,8 +17,8 @@ TRIED_ON = 2000
 """Samples of a trial, which is only to show how large a model of that shape becomes."""
 SLACK = 1.1
 """A trial tells the time within a tenth, so what is up to that much too slow may yet be fast enough."""
-SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
-"""Of the bytes allowed: a smaller model is a faster one."""
+SHARES = tuple(twentieths / 20 for twentieths in range(20, 3, -1))
+"""Of the bytes allowed: a smaller model is a faster one. Tenths left a sixth of the time unused."""
 
 Predict = Callable[[DeviceModel, Array], float | None]
 """Milliseconds of a model, given encoded samples; None where the family cannot tell."""
