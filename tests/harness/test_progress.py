@@ -74,8 +74,26 @@ def test_a_row_fits_on_a_line_of_the_terminal(width: int) -> None:
     assert all(line.rstrip().endswith("1024 B") for line in rows)
 
 
-def test_jobs_are_counted_in_whatever_order_they_end() -> None:
-    with progress.display(terminal(80)) as shown:
-        bars = progress.Bars(shown, 5)
-        bars(Event(Kind.ROW, 4, "uno-digits", row=ROW))
-        assert shown.tasks[0].completed == 1
+def test_what_is_measured_makes_room_though_its_row_has_to_wait() -> None:
+    shown = progress.display(terminal(80))
+    bars = progress.Bars(shown, 5)
+    bars(Event(Kind.SAMPLE, 0, "slow", 1, 100, 1))
+    bars(Event(Kind.SAMPLE, 1, "quick", 100, 100, 90))
+    assert [task.description for task in shown.tasks] == ["all jobs", "slow", "quick"]
+    bars(Event(Kind.TRAINED, 2, "next"))
+    assert [task.description for task in shown.tasks] == ["all jobs", "slow", "next"]
+    assert shown.tasks[0].fields["count"] == "1/5 jobs"
+    bars(Event(Kind.ROW, 0, "slow", row=ROW))
+    bars(Event(Kind.ROW, 1, "quick", row=ROW))
+    assert shown.tasks[0].fields["count"] == "2/5 jobs"
+
+
+def test_the_rate_is_told_once_there_is_something_to_tell() -> None:
+    moments = iter([100.0, 100.001, 102.0])
+    shown = progress.display(terminal(80))
+    bars = progress.Bars(shown, 1, clock=lambda: next(moments))
+    rates = []
+    for done in (10, 400, 1010):
+        bars(Event(Kind.SAMPLE, 0, "uno-digits", done, 2000, done))
+        rates.append(shown.tasks[1].fields["rate"])
+    assert rates == ["", "", "500/s"]
