@@ -1,8 +1,8 @@
 """L1-regularised logistic regression: the smallest classifier that is worth comparing with.
 
 scikit-learn fits it on the integers the device is sent. The L1 penalty makes weights zero; where the byte
-budget asks for more zeros, the smallest weights are dropped. The step of the int8 weights is the one that
-predicts the training data best.
+budget asks for more zeros, the weights that move the scores least are dropped, and the others are fitted
+again without them. The step of the int8 weights is the one that predicts the training data best.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -27,6 +29,8 @@ STEPS = np.linspace(0.5, 1.0, 26)
 """Int8 steps that are tried, as parts of the one that just covers the largest weight."""
 CALIBRATION = 20_000
 """Training samples that decide on the step."""
+SELECTION = 8_000
+"""Training samples that decide which weights are zero, where the rest is fitted again to all of them."""
 
 
 class L1LogisticClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -64,9 +68,11 @@ class L1LogisticClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.inputs_ = InputScale.for_data(samples, "int8")
         encoded = self.inputs_.encode(samples).astype(np.float64)
         unit = 1.0 / max(float(encoded.std()), 1e-6)
-        W, bias = self._solve(encoded * unit, labels)
-        W = W * _within(W, self.budget)
-        self.coef_, self.intercept_ = W * unit, bias
+        # Around their mean the solvers need a fraction of the steps.
+        middle = encoded.mean(axis=0)
+        W, bias = self._sparse((encoded - middle) * unit, labels)
+        self.coef_ = W * unit
+        self.intercept_ = bias - self.coef_ @ middle
         self._quantize(encoded[:CALIBRATION], labels[:CALIBRATION])
         return self
 
@@ -100,13 +106,24 @@ class L1LogisticClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
         raise InputError(f"Linear models have no firmware for {numbers}.", "Choose int8 or float32.")
 
-    def _solve(self, x: Array, labels: Array) -> tuple[Array, Array]:
+    def _sparse(self, x: Array, labels: Array) -> tuple[Array, Array]:
+        """Weights and biases within the budget."""
+        chosen = np.arange(len(x))
+        if len(x) > SELECTION:
+            chosen = check_random_state(self.random_state).permutation(len(x))[:SELECTION]
+        W, bias = self._solve(x[chosen], labels[chosen], self.C * len(x) / len(chosen))
+        kept = _within(W, np.abs(W) * x.std(axis=0), self.budget)
+        if len(chosen) < len(x) or (W[~kept] != 0).any():
+            return _refitted(x, labels, (W, bias, kept), self.C, self.max_iter)
+        return W, bias
+
+    def _solve(self, x: Array, labels: Array, C: float) -> tuple[Array, Array]:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
 
         two = len(self.classes_) == 2
         solver = LogisticRegression(
-            C=self.C,
+            C=C,
             l1_ratio=1.0,
             solver="liblinear" if two else "saga",
             max_iter=self.max_iter,
@@ -147,8 +164,8 @@ def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
     ]
 
 
-def _within(W: Array, budget: int | None) -> npt.NDArray[np.bool_]:
-    """Mask of the largest weights that fit into the budget."""
+def _within(W: Array, importance: Array, budget: int | None) -> npt.NDArray[np.bool_]:
+    """Mask of the most important weights that fit into the budget."""
     kept = int(np.count_nonzero(W))
     ones = np.ones(W.shape, dtype=int)
     if budget is None or LinearInt8.flash_size(ones * (W != 0)) <= budget:
@@ -157,10 +174,50 @@ def _within(W: Array, budget: int | None) -> npt.NDArray[np.bool_]:
     low, high = 0, kept
     while low < high:
         middle = (low + high + 1) // 2
-        if encoding.best_bytes(ones * largest(W, middle)) <= spare:
+        if encoding.best_bytes(ones * largest(importance, middle)) <= spare:
             low = middle
         else:
             high = middle - 1
     if low == 0:
         raise BudgetError(f"No linear model of this shape fits into {budget} bytes.", "Allow more bytes.")
-    return largest(W, low)
+    return largest(importance, low)
+
+
+def _refitted(
+    x: Array,
+    labels: Array,
+    start: tuple[Array, Array, npt.NDArray[np.bool_]],
+    C: float,
+    max_iter: int,
+) -> tuple[Array, Array]:
+    """The logistic loss of all samples at its least in the kept weights, which L2 holds together.
+
+    What the dropped weights had carried would be missing otherwise: pixels beside one another share a weight.
+    """
+    from scipy.optimize import minimize
+
+    W, bias, kept = start
+    used = kept.any(axis=0)
+    seen = np.ascontiguousarray(x[:, used], dtype=np.float32)
+    among = kept[:, used]
+    rows = len(W)
+    truth = labels[:, None] if rows == 1 else np.eye(rows)[labels]
+
+    def loss(values: Array) -> tuple[float, Array]:
+        weights = np.zeros(among.shape)
+        weights[among] = values[:-rows]
+        scores = (seen @ weights.T.astype(np.float32)).astype(np.float64) + values[-rows:]
+        if rows == 1:
+            each, likely = np.logaddexp(0, scores) - truth * scores, expit(scores)
+        else:
+            each, likely = logsumexp(scores, axis=1) - (truth * scores).sum(axis=1), softmax(scores, axis=1)
+        error = C * (likely - truth)
+        slope = (error.T.astype(np.float32) @ seen).astype(np.float64) + weights
+        total = C * float(each.sum()) + 0.5 * float(np.sum(weights**2))
+        return total, np.concatenate([slope[among], error.sum(axis=0)])
+
+    first = np.concatenate([W[kept], bias])
+    found = minimize(loss, first, jac=True, method="L-BFGS-B", options={"maxiter": max_iter}).x
+    refitted = np.zeros(W.shape)
+    refitted[kept] = found[:-rows]
+    return refitted, found[-rows:]
