@@ -15,7 +15,6 @@ from harness.report.rundata import Row
 from harness.spool import write_whole
 
 PAPERS = {"protonn": protonn.SPECS, "bonsai": bonsai.SPECS, "snc": snc.SPECS, "npc": npc.SPECS}
-SUITE = "paper"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -116,6 +117,12 @@ def _kept(trial: Trial, compute: Callable[[], dict[str, Any]]) -> Result:
     return kept.numbers(what, _digests(trial.dataset), trial.seed, compute, modules=_modules(trial))
 
 
+def digest(name: str) -> str:
+    """Of a dataset's content."""
+    data = _digests(name)
+    return b"".join(part.tobytes() for part in (data.X_train, data.y_train, data.X_test, data.y_test)).hex()
+
+
 @cache
 def _digests(name: str) -> Dataset:
     """Data that stand for a dataset in a key: hashing the largest anew for every trial takes a minute."""
@@ -135,13 +142,16 @@ def _digest(part: Array) -> Array:
 
 
 def _done(trial: Trial) -> tuple[Trial, Result]:
+    from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
     from harness.figures import work
 
     def compute() -> dict[str, Any]:
         # One thread a trial: the trials themselves fill the cores, and sums stay in one order.
-        with threadpool_limits(limits=1):
+        with threadpool_limits(limits=1), warnings.catch_warnings():
+            # Epochs are given: that more of them would change a network is no news.
+            warnings.simplefilter("ignore", ConvergenceWarning)
             try:
                 found: dict[str, Any] = getattr(work, trial.work)(
                     load(trial.dataset), trial.seed, **json.loads(trial.options)

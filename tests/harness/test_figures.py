@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness import cli, trained
+from harness import cli, runner, trained
 from harness.errors import UnknownName
-from harness.figures import cloud, contest, everything, paperdata, sizes, toys, trials, versus, work
+from harness.figures import cloud, contest, everything, measured, paperdata, sizes, toys, trials, versus, work
 from harness.figures.spec import Cell, Plan, Point, Spec
 from harness.figures.trials import Trial
 from harness.jobs import Recipe
@@ -198,3 +198,24 @@ def test_references_say_where_they_saw_a_part_of_the_data() -> None:
     assert cells["mnist-2", "RBF-SVM"].label == "learnt from 10000 of 60000 samples"
     assert cells["usps-2", "RBF-SVM"].label == cells["mnist-2", "kNN"].label == ""
     assert not any(cell.label for cell in sizes.unlimited(Plan("normal", (0,)), ("mnist-2",)))
+
+
+def test_rows_of_the_board_are_run_again_only_if_something_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KILOBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(trials, "digest", lambda name: f"content of {name}")
+    folders = []
+
+    def run(suite: str, *, out: Path, **_: Any) -> None:
+        folders.append(out)
+        out.mkdir(parents=True, exist_ok=True)
+        for name in measured.SHOWN:
+            (out / name).write_text(f"{suite} {len(folders)}")
+
+    monkeypatch.setattr(runner, "run", run)
+    assert (measured.rows(tmp_path / "a") / "rows.csv").read_text() == "paper 1"
+    measured.rows(tmp_path / "b")
+    monkeypatch.setattr(trials, "digest", lambda name: "other content")
+    measured.rows(tmp_path / "c")
+    assert folders[0] == folders[1] != folders[2]
