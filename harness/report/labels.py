@@ -6,6 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
 GAP = 7.0
 """From a point's centre to its label, in points (1/72 inch)."""
 AMBIGUOUS = 40.0
@@ -20,12 +25,6 @@ class Box:
     bottom: float
     right: float
     top: float
-
-    def overlap(self, other: Box) -> float:
-        """The area both cover."""
-        across = min(self.right, other.right) - max(self.left, other.left)
-        up = min(self.top, other.top) - max(self.bottom, other.bottom)
-        return across * up if across > 0 and up > 0 else 0.0
 
     @property
     def area(self) -> float:
@@ -52,14 +51,16 @@ def place(points: Sequence[Point], frame: Box, obstacles: Sequence[Box] = ()) ->
     Earlier groups choose first.
     """
     taken = [Box(p.x - 4, p.y - 4, p.x + 4, p.y + 4) for p in points] + list(obstacles)
+    candidates = [_candidates(point) for point in points]
     placed: list[Box | None] = [None] * len(points)
     for group in dict.fromkeys(point.group for point in points):
+        own = [number for number, point in enumerate(points) if point.group == group]
         others = [point for point in points if point.group != group]
+        places = [(rank, number, box) for number in own for rank, box in enumerate(candidates[number])]
+        hidden = _hidden([box for _, _, box in places], frame, taken)
         costs = [
-            (_cost(box, frame, taken) + _doubt(box, point, others), rank, number, box)
-            for number, point in enumerate(points)
-            if point.group == group
-            for rank, box in enumerate(_candidates(point))
+            (float(cover) + _doubt(box, points[number], others), rank, number, box)
+            for cover, (rank, number, box) in zip(hidden, places, strict=True)
         ]
         cost, _, number, box = min(costs, key=lambda each: each[:3])
         if cost == 0 or points[number].required:
@@ -78,9 +79,20 @@ def _candidates(point: Point) -> list[Box]:
     return [Box(point.x + dx, point.y + dy, point.x + dx + w, point.y + dy + h) for dx, dy in offsets]
 
 
-def _cost(box: Box, frame: Box, taken: Sequence[Box]) -> float:
-    outside = box.area - box.overlap(frame)
-    return sum(box.overlap(other) for other in taken) + 4 * outside
+def _hidden(boxes: Sequence[Box], frame: Box, taken: Sequence[Box]) -> Floats:
+    """What each box would cover, and four times what of it would lie outside: all at once, since a crowded
+    plot has thousands of places to try, each against hundreds of boxes."""
+    mine, theirs = _edges(boxes)[:, :, None], _edges([*taken, frame])[:, None, :]
+    across = np.minimum(mine[2], theirs[2]) - np.maximum(mine[0], theirs[0])
+    up = np.minimum(mine[3], theirs[3]) - np.maximum(mine[1], theirs[1])
+    shared = np.clip(across, 0, None) * np.clip(up, 0, None)
+    outside = np.array([box.area for box in boxes]) - shared[:, -1]
+    covered: Floats = shared[:, :-1].sum(axis=1) + 4 * outside
+    return covered
+
+
+def _edges(boxes: Sequence[Box]) -> Floats:
+    return np.array([(box.left, box.bottom, box.right, box.top) for box in boxes]).T
 
 
 def _doubt(box: Box, own: Point, others: Sequence[Point]) -> float:

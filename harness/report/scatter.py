@@ -229,18 +229,16 @@ def _front(axes: Axes, best: list[tuple[Row, float]]) -> None:
 
 
 def _point(axes: Axes, row: Row, price: float) -> None:
+    from matplotlib.lines import Line2D
+
     colour = theme.colour(row.model)
-    axes.plot([price, price], _interval(row), color=colour, lw=1, alpha=0.55, zorder=3, solid_capstyle="butt")
-    axes.plot(
-        price,
-        _percent(row),
-        theme.MARKERS.get(row.numbers, "^"),
-        ms=7.5,
-        mfc=colour,
-        mec=theme.PAPER.light,
-        zorder=4,
-        url=f"#{row.anchor}",
-    )
+    style: dict[str, Any] = {"color": colour, "lw": 1, "alpha": 0.55, "solid_capstyle": "butt"}
+    whisker = Line2D([price, price], _interval(row), zorder=3, **style)
+    point = Line2D([price], [_percent(row)], ls="", marker=theme.MARKERS.get(row.numbers, "^"), zorder=4)
+    point.set(markersize=7.5, markerfacecolor=colour, markeredgecolor=theme.PAPER.light, url=f"#{row.anchor}")
+    # The scales are set already: plot() would work them out anew with every point.
+    axes.add_artist(whisker)
+    axes.add_artist(point)
 
 
 def _name(axes: Axes, ours: list[tuple[Row, float]], published: list[tuple[Published, float]]) -> None:
