@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from models.device import Array
-from models.jungle_train import Binned, Shape, as_tree, grow
+from models.histograms import Binned
+from models.jungle_train import Shape, as_tree, grow
 from models.search import Task
 from models.tree_nodes import Tree, merged
 from models.trees_base import Fits, TreesClassifier

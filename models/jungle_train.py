@@ -16,37 +16,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from models.device import Array
+from models.histograms import Binned
 from models.tree_nodes import Ints, Tree
 
 Floats = npt.NDArray[np.float64]
 LEAF = -1
-QUANTILE_SAMPLES = 5000
-"""Of which the thresholds are the quantiles."""
-
-
-@dataclass(frozen=True)
-class Binned:
-    """Samples by the thresholds that their features are beyond: bin b is edges[b - 1] < x <= edges[b]."""
-
-    bins: npt.NDArray[np.uint8]
-    edges: Ints
-    """Thresholds (thresholds × features), ascending; some may be equal."""
-    labels: Ints
-    classes: int
-
-    @staticmethod
-    def of(x: Array, labels: Ints, classes: int, thresholds: int, rng: np.random.Generator) -> Binned:
-        some = x[rng.permutation(len(x))[:QUANTILE_SAMPLES]]
-        shares = np.arange(1, thresholds + 1) / (thresholds + 1)
-        edges = np.quantile(some, shares, axis=0, method="lower").astype(x.dtype)
-        bins = np.zeros(x.shape, dtype=np.uint8)
-        for edge in edges:
-            bins += x > edge
-        return Binned(bins, edges.astype(np.int64), labels, classes)
-
-    def part(self, rows: Ints) -> Binned:
-        return Binned(self.bins[rows], self.edges, self.labels[rows], self.classes)
 
 
 @dataclass(frozen=True)
@@ -133,28 +107,16 @@ class LSearch:
         rng: np.random.Generator,
     ) -> None:
         self._data, self._rows, self._at, self._energy, self._rng = data, rows, at, energy, rng
-        thresholds, features = data.edges.shape
+        features = data.edges.shape[1]
         looked_at = min(shape.features, features)
         order = rng.random((parents, features)).argpartition(looked_at - 1, axis=1)
         self._features = order[:, :looked_at]
-        self._below = self._counts(thresholds)
+        self._below = data.low_sides(rows, at, self._features)
         self._own = np.bincount(at * data.classes + data.labels[rows], minlength=parents * data.classes)
         self._own = self._own.reshape(parents, data.classes)
         self._children = min(2 * parents, shape.width)
         self._choice = np.zeros(parents, dtype=np.int64)
         self._start()
-
-    def _counts(self, thresholds: int) -> Ints:
-        """Of each parent and split (feature by threshold): the class counts of its low side."""
-        data, parents = self._data, len(self._features)
-        bins = data.bins[self._rows[:, None], self._features[self._at]].astype(np.int64)
-        looked_at = bins.shape[1]
-        cell = (self._at[:, None] * looked_at + np.arange(looked_at)) * (thresholds + 1) + bins
-        cell = cell * data.classes + data.labels[self._rows][:, None]
-        shape = (parents, looked_at, thresholds + 1, data.classes)
-        counts = np.bincount(cell.ravel(), minlength=int(np.prod(shape))).reshape(shape)
-        below = np.cumsum(counts, axis=2)[:, :, :-1]
-        return np.asarray(below.reshape(parents, looked_at * thresholds, data.classes))
 
     def _start(self) -> None:
         """A tree's splits; the parents that gain most have children of their own, the others join them."""

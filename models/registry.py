@@ -45,6 +45,12 @@ FAMILIES: dict[str, Family] = {
     "tree": Family("models.trees:PrunedTreeClassifier", "models.trees:tree_candidates"),
     "forest": Family("models.trees:ForestClassifier", "models.trees:forest_candidates"),
     "jungle": Family("models.jungle:JungleClassifier", "models.jungle:candidates"),
+    "budget-rf": Family(
+        "models.budgeted_forests:BudgetRFClassifier", "models.budgeted_forests:rf_candidates"
+    ),
+    "budget-prune": Family(
+        "models.budgeted_forests:BudgetPruneClassifier", "models.budgeted_forests:prune_candidates"
+    ),
     "gbdt": Family("models.trees:BoostedTreesClassifier", "models.trees:boosted_candidates"),
     "knn": Family("models.references:KNNReference", "models.references:knn_candidates"),
     "lmnn-knn": Family("models.references:LMNNReference", "models.references:lmnn_candidates"),

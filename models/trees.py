@@ -53,7 +53,7 @@ class PrunedTreeClassifier(TreesClassifier):
         grown = DecisionTreeClassifier(min_samples_leaf=self.min_samples_leaf, random_state=seed)
         grown.fit(x, labels)
         risk = grown.tree_.impurity * grown.tree_.weighted_n_node_samples / len(labels)
-        tree, self._risk = pruned(_voting(grown.tree_), risk, alpha=self.ccp_alpha)
+        tree, self._risk = pruned(voting(grown.tree_), risk, alpha=self.ccp_alpha)
         return [tree], None
 
     def _trees_within(self, trees: list[Tree], fits: Fits) -> list[Tree]:
@@ -106,7 +106,7 @@ class ForestClassifier(TreesClassifier):
             self.n_trees, max_leaf_nodes=self.max_leaves, max_features=self.max_features, random_state=seed
         )
         forest.fit(x, labels)
-        return [_voting(one.tree_) for one in forest.estimators_], None
+        return [voting(one.tree_) for one in forest.estimators_], None
 
     def _trees_within(self, trees: list[Tree], fits: Fits) -> list[Tree]:
         return longest(trees, fits, 1)
@@ -172,7 +172,7 @@ class BoostedTreesClassifier(TreesClassifier):
         return longest(trees, fits, fits.scores)
 
 
-def _voting(grown: Any) -> Tree:
+def voting(grown: Any) -> Tree:
     """scikit-learn's tree with integer thresholds (x <= t is x <= floor(t) for integers) and classes."""
     leaf = grown.children_left < 0
     return Tree(

@@ -22,7 +22,8 @@ from models.trees_device import Trees, codes, flash_size
 
 NUMBERS = ("int8", "int16")
 PAPER_BYTES = 12
-"""The papers' size of a node: feature, threshold and child of an inner one, 4 bytes each; 4 of a leaf."""
+"""The papers' size of a node: feature, threshold and child of an inner one, 4 bytes each; 4 of a leaf, and of
+the second child where children are shared."""
 
 
 class TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -55,7 +56,7 @@ class TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         columns = np.arange(x.shape[1])
         trees, base = self._grow(x, labels, seed)
         most = codes(len(self.classes_), self.leaf_bytes)
-        if len(_used(trees)) > most:
+        if len(used(trees)) > most:
             # A byte names a feature: grow again on those that were split most often.
             columns = np.sort(np.argsort(-_splits(trees, x.shape[1]), kind="stable")[:most])
             trees, base = self._grow(x[:, columns], labels, seed)
@@ -94,7 +95,7 @@ class TreesClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
             n_features=self.n_features_in_,
             base=self._base,
             leaf_bytes=self.leaf_bytes,
-            paper_bytes=sum(PAPER_BYTES * t.inner + 4 * t.leaves for t in self._trees),
+            paper_bytes=sum((PAPER_BYTES + 4 * t.shared) * t.inner + 4 * t.leaves for t in self._trees),
             info={"trees": self.n_trees_, "leaves": self.n_leaves_},
         )
 
@@ -125,7 +126,7 @@ class Fits:
     def __call__(self, trees: Sequence[Tree]) -> bool:
         if not trees:
             return False
-        listed = 2 * max(1, len(_used(trees))) if self._listed else 0
+        listed = 2 * max(1, len(used(trees))) if self._listed else 0
         return flash_size(trees, self._numbers, self._leaf_bytes, self.scores, listed) <= self._budget
 
 
@@ -141,7 +142,7 @@ def longest(trees: list[Tree], fits: Fits, step: int) -> list[Tree]:
     return trees[: low * step]
 
 
-def _used(trees: Sequence[Tree]) -> Array:
+def used(trees: Sequence[Tree]) -> Array:
     return np.unique(np.concatenate([t.feature[t.feature >= 0] for t in trees]))
 
 

@@ -10,8 +10,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from models import datasets, training
 from models.checks import check_device_model
 from models.errors import BudgetError
+from models.histograms import Binned
 from models.jungle import JungleClassifier, candidates, cut
-from models.jungle_train import Binned, EntropyTable, Level, Shape, as_tree, grow
+from models.jungle_train import EntropyTable, Level, Shape, as_tree, grow
 from models.search import Task
 
 

@@ -72,7 +72,7 @@ def test_pruning_to_alpha_is_scikit_learns(digits: datasets.Dataset) -> None:
 def test_pruning_to_leaves_gives_at_most_so_many(digits: datasets.Dataset) -> None:
     grown = DecisionTreeClassifier(random_state=0).fit(digits.X_train, digits.y_train).tree_
     risk = grown.impurity * grown.weighted_n_node_samples
-    tree = trees._voting(grown)
+    tree = trees.voting(grown)
     sizes = [pruned(tree, risk, leaves=n)[0].leaves for n in (1, 2, 10, 60, 10_000)]
     assert sizes[0] == 1
     assert all(size <= n for size, n in zip(sizes, (1, 2, 10, 60, 10_000), strict=True))
