@@ -7,8 +7,9 @@ depends on the sample: without samples that part is an estimate. tests/firmware/
 to what a simulated board measures.
 
 The floor of a stage is what the best loop known for its number format and layout needs for the terms alone,
-unrolled eight times: no call, no row and no rounding around it. Streamed sparse rows have a floor of their
-own, higher than that of a vector in RAM, and straight-line code one that follows from its instructions.
+unrolled eight times: no call, no row and no rounding around it. Where features come piece by piece, sums wait
+in RAM: sparse rows have a higher floor then, and blocks of them the loads and stores of the sums on top of
+that of a vector in RAM. Straight-line code has one that follows from its instructions.
 """
 
 from __future__ import annotations

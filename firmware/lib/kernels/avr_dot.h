@@ -27,19 +27,21 @@
                      "    adc   %D[sum], %[sign]  \n" /* 1 */
 #endif
 
-/* A weight times a feature, to the sum: 4, 6 or 7 cycles. */
-#define AVR_PRODUCT                                                 \
-    "    muls  %[a], %[b]          \n" /* 2; carry is the sign */   \
-    AVR_EXTEND                         /* 1 */                      \
+/* A feature times what is in another register, to a sum of any width: 4, 6 or 7 cycles. */
+#define AVR_PRODUCT_TO(other, extend, add_high)                     \
+    "    muls  %[a], " other "     \n" /* 2; carry is the sign */   \
+    extend                             /* 1 */                      \
     "    add   %A[sum], r0         \n" /* 1 */                      \
     "    adc   %B[sum], r1         \n" /* 1 */                      \
-    AVR_ADD_HIGH                       /* 1 or 2 */
+    add_high                           /* 1 or 2 */
+#define AVR_PRODUCT AVR_PRODUCT_TO("%[b]", AVR_EXTEND, AVR_ADD_HIGH)
 
 /* The next weight of a dense row: 9, 11 or 12 cycles. */
-#define AVR_TERM_DENSE                                              \
+#define AVR_DENSE_TO(extend, add_high)                              \
     "    ld    %[a], X+            \n" /* 2 */                      \
     "    lpm   %[b], Z+            \n" /* 3 */                      \
-    AVR_PRODUCT                        /* 4, 6 or 7 */
+    AVR_PRODUCT_TO("%[b]", extend, add_high) /* 4, 6 or 7 */
+#define AVR_TERM_DENSE AVR_DENSE_TO(AVR_EXTEND, AVR_ADD_HIGH)
 
 #if DISTANCE_BYTES == 3
 #define AVR_CARRY "    adc   %C[sum], %[zero]  \n" /* 1 */

@@ -27,19 +27,11 @@ typedef int32_t node_t;
     "    ld    %[a], X+          \n" /* 2 */                 \
     "    mov   %[c], %[b]        \n" /* 1 */                 \
     "    andi  %[c], 0xF0        \n" /* 1 */                 \
-    "    muls  %[a], %[c]        \n" /* 2; carry is the sign */ \
-    extend                           /* 1 */                 \
-    "    add   %A[sum], r0       \n" /* 1 */                 \
-    "    adc   %B[sum], r1       \n" /* 1 */                 \
-    add_high                         /* 1 or 2 */            \
+    AVR_PRODUCT_TO("%[c]", extend, add_high) /* 4, 6 or 7 */ \
     "    ld    %[a], X+          \n" /* 2 */                 \
     "    swap  %[b]              \n" /* 1 */                 \
     "    andi  %[b], 0xF0        \n" /* 1 */                 \
-    "    muls  %[a], %[b]        \n" /* 2 */                 \
-    extend                           /* 1 */                 \
-    "    add   %A[sum], r0       \n" /* 1 */                 \
-    "    adc   %B[sum], r1       \n" /* 1 */                 \
-    add_high                         /* 1 or 2 */
+    AVR_PRODUCT_TO("%[b]", extend, add_high) /* 4, 6 or 7 */
 
 /* sum + Σ w[i]·x[i] over a packed row */
 static inline sum_t dot_packed(sum_t sum, const uint8_t *row, const int8_t *x, uint16_t count)
@@ -82,14 +74,7 @@ static __attribute__((noinline, unused)) node_t node_i8(const int8_t *row, const
     uint16_t rounds;
     uint8_t a, b, sign;
     __asm__ volatile(
-        AVR_ROUNDS(8, NODE_WORDS,
-                   "    ld    %[a], X+          \n" /* 2 */
-                   "    lpm   %[b], Z+          \n" /* 3 */
-                   "    muls  %[a], %[b]        \n" /* 2; carry is the sign */
-                   NODE_EXTEND                      /* 1 */
-                   "    add   %A[sum], r0       \n" /* 1 */
-                   "    adc   %B[sum], r1       \n" /* 1 */
-                   NODE_ADD_HIGH)                   /* 1 or 2 */
+        AVR_ROUNDS(8, NODE_WORDS, AVR_DENSE_TO(NODE_EXTEND, NODE_ADD_HIGH))
         : [sum] "+r"(sum), [rounds] "=&w"(rounds), [a] "=&d"(a), [b] "=&d"(b), [sign] "=&r"(sign), "+x"(z),
           "+z"(row)
         : [count] "n"(NODE_COLUMNS)
