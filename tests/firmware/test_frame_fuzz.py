@@ -11,12 +11,13 @@ import pytest
 
 from harness.link.frames import Decoder, Frame, encode
 from harness.link.messages import ESCAPE, FLAG
+from models.costs import PIECE_FEATURES
 from tests.firmware.hostfirmware import FIRMWARE, compile_host, needs_gcc
 
 pytestmark = needs_gcc
 
 MILLION = 1_000_000
-CHUNK = 240
+CHUNK = PIECE_FEATURES
 LONGEST = 2 + CHUNK
 """Payload bytes that fit the device's buffer: an offset and a chunk of features."""
 VECTORS = 2_000

@@ -29,6 +29,7 @@ from harness.link.messages import (
     Kind,
     Numbers,
 )
+from models.costs import PIECE_FEATURES
 from models.device import Array, DeviceModel, InputScale
 from models.linear_device import LinearFloat, LinearInt8
 from tests.firmware.hostfirmware import HostFirmware, compile_firmware, needs_gcc
@@ -36,7 +37,7 @@ from tests.firmware.hostfirmware import HostFirmware, compile_firmware, needs_gc
 pytestmark = needs_gcc
 
 N_FEATURES, N_CLASSES = 300, 20
-CHUNK = 240
+CHUNK = PIECE_FEATURES
 LONGEST = FEATURES.struct.size + CHUNK
 STRANGE_KIND = 0x3F
 PIPEFUL = 16_384

@@ -16,7 +16,9 @@
 enum {
     FRAME_HEAD = 2, /* kind, seq */
     FRAME_CRC = 2,
-    FRAME_CHUNK = 240, /* feature bytes in one frame: a multiple of every feature's size */
+    /* Feature bytes in one frame: a multiple of every feature's size, and as many as kernels want at once, who
+     * have to load and store their sums with every piece. */
+    FRAME_CHUNK = 240,
     FRAME_PAYLOAD = LINK_SIZE_FEATURES + FRAME_CHUNK,
     FRAME_CAPACITY = FRAME_HEAD + FRAME_PAYLOAD + FRAME_CRC,
 };
@@ -50,6 +52,8 @@ typedef struct {
     frame_crc_t crc;        /* over those bytes: zero once the frame's own CRC has gone through it */
     uint8_t bytes[FRAME_CAPACITY];
 } frame_rx_t;
+
+_Static_assert(sizeof(frame_rx_t) <= 256, "a frame at the begin of RAM lies in one page (hal/avr/uart.c)");
 
 static inline frame_crc_t frame_crc_start(void)
 {
