@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-NAME_WIDTH = 32
+NAME_WIDTH = 40
 """What a job's name is padded to, so that figures stand below each other."""
 LEAST_SECONDS = 0.3
 """To tell how fast samples come."""

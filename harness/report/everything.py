@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import RunFolderError
-from harness.report import page, plots, tables, traces
+from harness.report import latex, page, plots, tables, traces
 from harness.report.rundata import Run, read
 
 
@@ -36,7 +36,7 @@ def _write(run: Run) -> ReportFiles:
     texts = {
         "table.md": tables.markdown(run),
         "table.csv": tables.comma_separated(run),
-        "table.tex": tables.latex(run),
+        "table.tex": latex.table(run),
         "report.html": page.render(run),
     }
     for name, text in texts.items():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from harness.boards import Board
 from harness.report import numbers
 from harness.report.rundata import Run, board_type
 from harness.targets.base import CYCLE_EXACT, INSTRUCTIONS, MODELLED
@@ -22,24 +22,33 @@ EXPLAINED = {
 
 def title(run: Run) -> str:
     """Which suite on which board, real or simulated."""
-    return f"{run.about.get('suite', 'A run')} on {_place(run)}"
+    places = " and ".join(_place(part) for part in _by_board(run).values())
+    return f"{run.about.get('suite', 'A run')} on {places}"
 
 
 def list_all(run: Run) -> list[tuple[str, str]]:
     """Terms and what they were in this run; what run.json does not tell is left out."""
     about = run.about
-    board = board_type(str(about.get("board", "")))
+    parts = _by_board(run)
+
+    def each(tell: Callable[[Run], str]) -> str:
+        """Once where it holds for all boards, else of each board by its name."""
+        told = {board: tell(part) for board, part in parts.items()}
+        if len(set(told.values())) == 1:
+            return next(iter(told.values()))
+        return " ".join(f"{board}: {text}" for board, text in told.items() if text)
+
     entries = [
         ("suite", f"{about.get('suite')}: {about['title']}" if about.get("title") else ""),
-        ("board", _board(board) if board else str(about.get("board", ""))),
-        ("runs on", _target(run)),
-        ("prediction time", f"Compute only, without the waiting for serial bytes. {_timing(run)}".strip()),
-        ("energy", _energy(run, board)),
+        ("board", each(_board)),
+        ("runs on", each(_target)),
+        ("prediction time", f"Compute only, without the waiting for serial bytes. {each(_timing)}".strip()),
+        ("energy", each(_energy)),
         ("model size", "Flash bytes of values, indices, tables and scales."),
         ("papers’ size", "4 bytes a parameter, and 4 more for the index of a sparse one."),
-        ("compiler", _distinct(run, "compiler")),
-        ("flags", _distinct(run, "flags")),
-        ("features", _features(run)),
+        ("compiler", each(lambda part: _distinct(part, "compiler"))),
+        ("flags", each(lambda part: _distinct(part, "flags"))),
+        ("features", each(_features)),
         ("test samples", _sentence(samples(run))),
         ("training", _training(about)),
         ("link", _link(run)),
@@ -49,6 +58,20 @@ def list_all(run: Run) -> list[tuple[str, str]]:
         ("time", " to ".join(str(about[key]) for key in ("started", "finished") if key in about)),
     ]
     return [(term, text) for term, text in entries if text]
+
+
+def _by_board(run: Run) -> dict[str, Run]:
+    """The run, or each board's part of it as a run of its own."""
+    if run.on_one_board:
+        return {"": run}
+    jobs = _table(run.about, "jobs")
+    parts = {}
+    for board in dict.fromkeys(row.board for row in run.rows):
+        rows = tuple(row for row in run.rows if row.board == board)
+        own = {name: job for name, job in jobs.items() if (job.get("key") or [""])[0] == board}
+        about = {**run.about, "board": board, "target": rows[0].target, "jobs": own}
+        parts[board] = replace(run, rows=rows, about=about)
+    return parts
 
 
 def _place(run: Run) -> str:
@@ -75,7 +98,11 @@ def _distinct(run: Run, key: str) -> str:
     return "; ".join(dict.fromkeys(str(value) for value in _jobs(run, key)))
 
 
-def _board(board: Board) -> str:
+def _board(run: Run) -> str:
+    name = str(run.about.get("board", ""))
+    board = board_type(name)
+    if board is None:
+        return name
     flash, ram = numbers.of_bytes(board.flash_bytes), numbers.of_bytes(board.ram_bytes)
     clock = f"{board.clock_hz / 1e6:g}{numbers.THIN}MHz"
     return f"{board.title}: {board.mcu} at {clock}, {flash} of flash, {ram} of RAM."
@@ -94,7 +121,8 @@ def _timing(run: Run) -> str:
     return f"Timing: {timing}." if timing else ""
 
 
-def _energy(run: Run, board: Board | None) -> str:
+def _energy(run: Run) -> str:
+    board = board_type(str(run.about.get("board", "")))
     kinds = {row.energy_kind for row in run.measured if row.energy_kind}
     if kinds == {"modelled"} and board and board.power:
         power = board.power

@@ -1,4 +1,4 @@
-"""The table of a run: for the terminal, as Markdown, CSV and LaTeX. One list of columns serves them all."""
+"""The table of a run: for the terminal, as Markdown and as CSV. One list of columns serves every form of it."""
 
 from __future__ import annotations
 
@@ -159,17 +159,24 @@ def troubles(run: Run) -> list[str]:
 def legend(run: Run) -> str:
     """What times and energy figures are, and what the marks mean."""
     kind = energy_kind(run.measured)
-    timings = {row.timing for row in run.measured}
+    every = {row.board for row in run.measured}
+    modelled, untimed = (
+        {row.board for row in run.measured if row.timing == timing} for timing in ("modelled", "instructions")
+    )
     failed = any(not row.ok for row in run.measured)
     return " ".join(
         [
-            *(["Time is modelled from the processor's documented timings."] if "modelled" in timings else []),
-            *(["No time is known of this board."] if "instructions" in timings else []),
+            *([f"Time{_on(modelled, every)} is modelled from documented timings."] if modelled else []),
+            *([f"No time is known{_on(untimed, every) or ' of this board'}."] if untimed else []),
             *([f"Energy is {kind}."] if kind else []),
             "Bold: the best of a dataset.",
             *(["†: failed, the reason is below."] if failed else []),
         ]
     )
+
+
+def _on(boards: set[str], every: set[str]) -> str:
+    return "" if boards == every else f" on {' and '.join(sorted(boards))}"
 
 
 def markdown(run: Run) -> str:
@@ -249,46 +256,3 @@ def _plain(value: float | None) -> str:
 
 def _hundredfold(fraction: float | None) -> str:
     return "" if fraction is None else f"{100 * fraction:.3f}"
-
-
-def latex(run: Run) -> str:
-    """A booktabs table, ready to be \\input."""
-    chosen = columns(run)
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        f"\\begin{{tabular}}{{ll{'r' * len(chosen)}}}",
-        "\\toprule",
-        " & ".join(["dataset", "model", *(_tex(column.name) for column in chosen)]) + " \\\\",
-        " & ".join(["", "", *(_tex(column.unit) for column in chosen)]) + " \\\\",
-    ]
-    for panel in run.panels():
-        lines.append("\\midrule")
-        best = {column: column.best(panel.rows) for column in chosen}
-        for number, (label, row) in enumerate(zip(panel.labels(), panel.rows, strict=True)):
-            cells = [_tex(column.text(row)) for column in chosen]
-            cells = [
-                f"\\textbf{{{cell}}}" if row in best[column] else cell
-                for cell, column in zip(cells, chosen, strict=True)
-            ]
-            name = _tex(panel.title) if number == 0 else ""
-            lines.append(" & ".join([name, _tex(label), *cells]) + " \\\\")
-    lines += ["\\bottomrule", "\\end{tabular}", f"% {legend(run)}"]
-    return "\n".join(lines) + "\n"
-
-
-TEX = {
-    "\\": "\\textbackslash{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "~": "\\textasciitilde{}",
-    "^": "\\textasciicircum{}",
-    "µ": "\\textmu{}",
-    "’": "'",
-    "–": "--",
-    "≤": "$\\leq$",
-    "†": "\\textdagger{}",
-    numbers.THIN: "\\,",
-}
-
-
-def _tex(text: str) -> str:
-    return "".join(TEX.get(character, character) for character in text)

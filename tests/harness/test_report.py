@@ -13,7 +13,7 @@ from rich.console import Console
 from harness import report
 from harness.errors import RunFolderError
 from harness.jobs import ROW_COLUMNS
-from harness.report import numbers, published, rundata, runfiles, summary, tables
+from harness.report import latex, numbers, published, rundata, runfiles, summary, tables
 from tests.harness import fixture_run as fixture
 
 
@@ -209,7 +209,7 @@ def test_the_csv_has_plain_numbers_and_the_interval(folder: Path) -> None:
 
 def test_latex_escapes_and_closes(tmp_path: Path) -> None:
     lines = [{**fixture.row("digits", "linear", "int8"), "dataset": "a_b & 100 %"}]
-    text = tables.latex(rundata.read(fixture.write(tmp_path, lines)))
+    text = latex.table(rundata.read(fixture.write(tmp_path, lines)))
     assert r"a\_b \& 100 \%" in text
     assert text.count("\\begin{tabular}") == text.count("\\end{tabular}") == 1
     assert "11\\,030" in text

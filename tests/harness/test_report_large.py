@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.measure import largerun
-from harness.report import bars, plots, rundata, scatter, summary, tables, traces
+from harness.report import bars, methods, plots, rundata, scatter, summary, tables, traces
 from harness.report.rundata import Panel, Run
 from tests.harness import fixture_run as fixture
 
@@ -78,6 +78,28 @@ def test_boards_are_told_apart_where_there_are_several(tmp_path: Path) -> None:
     assert "| digits (mega2560) | Linear int8 |" in tables.markdown(run)
     assert summary.headline(run).startswith("On digits (uno), Linear int8")
     assert tables.troubles(run)[0].startswith("digits ProtoNN int8 16 kB (nano): skipped.")
+
+
+def test_what_differs_between_boards_is_told_of_each(tmp_path: Path) -> None:
+    row = fixture.row("digits", "linear", "int8")
+    lines = [row, {**row, "board": "microbit", "target": "qemu", "timing": "modelled"}]
+    told = {
+        "uno": ("cycle-exact (simulated)", "simavr 1.6"),
+        "microbit": ("modelled (simulated)", "QEMU 7.2"),
+    }
+    jobs = {
+        board: {"key": [board], "timing": timing, "simulator": simulator, "compiler": "gcc 12"}
+        for board, (timing, simulator) in told.items()
+    }
+    run = rundata.read(fixture.write(tmp_path, lines, board="uno+microbit", target="simavr+qemu", jobs=jobs))
+    entries = dict(methods.list_all(run))
+    assert methods.title(run) == "quick on Arduino Uno R3 (simulated) and BBC micro:bit v1 (simulated)"
+    assert entries["runs on"] == "uno: simavr 1.6 microbit: QEMU 7.2"
+    assert "uno: Timing is cycle-exact" in entries["prediction time"]
+    assert "microbit: Timing is modelled" in entries["prediction time"]
+    assert entries["compiler"] == "gcc 12"
+    assert entries["energy"].count("Modelled, not measured") == 2
+    assert "Time on microbit is modelled from documented timings." in tables.legend(run)
 
 
 def test_integers_are_compared_with_floats_of_the_same_training(tmp_path: Path) -> None:
