@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 4.2, 3.4
 """Inches of a panel."""
-MARKERS = "osD^vP*Xh<>"
+MARKERS = "osD^vP*Xh<>pd8"
 SIDE = 0.21
 """Half of the way between our bar and the published one."""
 SHORT = 10
 """Characters of a text that fits on a bar."""
 LEAST_BARS = 4
 """Methods that a panel has room for at least, so that a bar is never a block."""
-CYCLE = ("#0063a6", "#00735a", "#b54a00", "#9b3583", "#775a00", "#46515c", "#c1272d", "#3b7a00", "#5a4fcf")
+CYCLE = (
+    "#0063a6", "#00735a", "#b54a00", "#9b3583", "#775a00", "#46515c", "#c1272d", "#3b7a00", "#5a4fcf",
+    "#006d77", "#a3005c", "#7f4f24", "#4f7cac", "#8a7f00",
+)  # fmt: skip
 """Dark enough to be read on paper; a marker of its own tells each method from its neighbours."""
 
 
