@@ -1,4 +1,4 @@
-"""The table of a run: for the terminal, as Markdown and as CSV. One list of columns serves every form of it."""
+"""The table of a run: for the terminal, as Markdown and as CSV. One list of columns serves every form."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.report import methods, rundata, summary, tables
+from harness.report import latex, methods, rundata, summary, tables
 from harness.report.rundata import Run
 from tests.harness import fixture_run as fixture
 
@@ -38,7 +38,7 @@ def test_tables_without_a_time_show_instructions(untimed: Run) -> None:
     assert "No time is known of this board." in tables.legend(untimed)
     titles = [str(column.header) for column in tables.terminal(untimed, 80).columns]
     assert "instructions\nmedian" in titles and "time\nms" not in titles
-    assert "instructions & model" in tables.latex(untimed)
+    assert "instructions & model" in latex.table(untimed)
 
 
 def test_a_spreadsheet_keeps_them_apart(untimed: Run) -> None:
