@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import paths, toolchain
+from harness import toolchain
 from harness.boards import Board
-from harness.errors import SetupError
+from harness.targets import windowed
 
 _FOLDER = Path(__file__).resolve().parent
-REPEATS = 10
+REPEATS = windowed.REPEATS
 
 
 @dataclass(frozen=True)
@@ -88,23 +85,8 @@ def image(board: Board) -> Path:
     program = toolchain.TOOLCHAINS[board.family].program
     toolchain.compiler(board.family)  # says what is missing
     source = _FOLDER / ("riscv.S" if board.family == "fe310" else "thumb.S")
-    flags = _flags(board)
-    lines = _lines(board)
-    known = f"{shutil.which(program)} {flags}\n{lines}".encode() + source.read_bytes()
-    folder = paths.cache() / "qemutest" / hashlib.sha256(known).hexdigest()[:16]
-    elf = folder / "selftest.elf"
-    if not elf.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as work:
-            draft = Path(work) / "selftest.elf"
-            (Path(work) / "forms.inc").write_text(lines, encoding="utf8")
-            command = [program, *flags, f"-I{work}", "-o", str(draft), str(source)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                message = " ".join(done.stderr.split())
-                raise SetupError(f"The self-test cannot be built: {message}", f"Reinstall {program}.")
-            draft.replace(elf)
-    return elf
+    command = [shutil.which(program) or program, *_flags(board)]
+    return windowed.image(source, forms(board), command, f"Reinstall {program}.")
 
 
 def _flags(board: Board) -> list[str]:
@@ -123,10 +105,3 @@ def _flags(board: Board) -> list[str]:
         *("-T", str(toolchain.project() / "lib" / "hal" / "flat.ld")),
         *(f"-Wl,--defsym={name}={value}" for name, value in memory.items()),
     ]
-
-
-def _lines(board: Board) -> str:
-    lines = []
-    for form in forms(board):
-        lines += [form.setup, "high", f".rept {REPEATS}", form.code, ".endr", "low"]
-    return "\n".join(lines) + "\n"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import paths
 from harness.errors import SetupError
+from harness.targets import windowed
 
 _FOLDER = Path(__file__).resolve().parent
-REPEATS = 10
+REPEATS = windowed.REPEATS
 PIN = "B0"
 CYCLES_PER_BIT = 16
 
@@ -83,31 +80,5 @@ def image(mcu: str, uart: str) -> Path:
     if compiler is None:
         remedy = "Install it: apt-get install gcc-avr avr-libc binutils-avr"
         raise SetupError("There is no avr-gcc to build the self-test with.", remedy)
-    forms = _forms()
-    source = _FOLDER / "selftest.S"
-    digest = hashlib.sha256(f"{mcu} {uart} {compiler}\n{forms}".encode() + source.read_bytes())
-    folder = paths.cache() / "selftest" / digest.hexdigest()[:16]
-    elf = folder / "selftest.elf"
-    if not elf.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as work:
-            draft = Path(work) / "selftest.elf"
-            (Path(work) / "forms.inc").write_text(forms, encoding="utf8")
-            command = [compiler, f"-mmcu={mcu}", f"-DUART={uart}", "-nostartfiles", f"-I{work}"]
-            result = subprocess.run(
-                [*command, "-o", str(draft), str(source)], capture_output=True, text=True, check=False
-            )
-            if result.returncode:
-                message = " ".join(result.stderr.split())
-                raise SetupError(
-                    f"The self-test cannot be built: {message}", "Reinstall gcc-avr and avr-libc."
-                )
-            draft.replace(elf)
-    return elf
-
-
-def _forms() -> str:
-    lines = []
-    for form in FORMS:
-        lines += [form.setup, "high", f".rept {REPEATS}", form.code, ".endr", "low"]
-    return "\n".join(lines) + "\n"
+    command = [compiler, f"-mmcu={mcu}", f"-DUART={uart}", "-nostartfiles"]
+    return windowed.image(_FOLDER / "selftest.S", FORMS, command, "Reinstall gcc-avr and avr-libc.")
