@@ -168,7 +168,9 @@ def predictions() -> Iterator[Figure]:
         for stage in one.model.stages(streaming=streaming, encoded=encoded):
             if stage.name in {"projection", "distances"} and stage.floor:
                 ratio = stage.cycles / stage.floor
-                yield Figure(f"{one.name}, {stage.name} / floor", ratio, ABOVE_FLOOR, at_most=True)
+                what = f"{one.name}, {stage.name} / floor"
+                detail = f"{stage.what}: {stage.cycles} cycles for {stage.floor}"
+                yield Figure(what, ratio, ABOVE_FLOOR, at_most=True, detail=detail)
 
 
 def exactness() -> Iterator[Figure]:
