@@ -219,3 +219,14 @@ def test_rows_of_the_board_are_run_again_only_if_something_changed(
     monkeypatch.setattr(trials, "digest", lambda name: "other content")
     measured.rows(tmp_path / "c")
     assert folders[0] == folders[1] != folders[2]
+
+
+def test_the_longest_trials_come_first() -> None:
+    slow, quick = (Trial.of("train", "mnist-2", model=model, budget=9) for model in ("gbdt", "protonn"))
+    searches, toy = Trial.of("searches", "letter-26", ratios=[0.01]), Trial.of("annealing", "toy-3")
+    assert sorted([toy, quick, searches, slow], key=trials.duration, reverse=True) == [
+        slow,
+        searches,
+        quick,
+        toy,
+    ]
