@@ -20,7 +20,7 @@ from models.trees_base import Fits, TreesClassifier
 
 NODE_BYTES = 5
 """Of flash a node, with its part of the jumps and leaves."""
-FULL_LEVELS = 6
+FULL_LEVELS = 4.5
 """Of full width in a DAG, beside the levels that lead to it."""
 SAMPLES = {"fast": 10_000, "normal": 20_000, "best": 60_000}
 WIRE_RANGE = {"int8": (-128, 127), "int16": (-32768, 32767)}
@@ -31,7 +31,7 @@ class JungleClassifier(TreesClassifier):
 
     Parameters
     ----------
-    n_dags : DAGs to grow, each on a bootstrap sample.
+    n_dags : DAGs to grow, each on a bootstrap sample; a single one on all samples.
     max_width : nodes a level; deeper levels share them.
     max_depth : levels; those beyond the budget are cut off.
     max_features : features that a node chooses its split from; None: 3 times the root of their number.
@@ -71,6 +71,8 @@ class JungleClassifier(TreesClassifier):
         shape = Shape(self.max_width, self.max_depth, features)
         count = min(len(labels), self.max_samples)
         data = Binned.of(x, labels, len(self.classes_), self.thresholds, rng)
+        if self.n_dags == 1:  # nothing to differ from: no sample is left out
+            return [as_tree(grow(data.part(rng.permutation(len(labels))[:count]), shape, rng))], None
         parts = (data.part(rng.integers(len(labels), size=count)) for _ in range(self.n_dags))
         return [as_tree(grow(part, shape, rng)) for part in parts], None
 
@@ -108,7 +110,41 @@ def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
         if dags == 2:
             dags = 3  # two votes are no better than one
         depth = int(np.log2(width) + nodes / (dags * width)) + 3
+        params = {
+            "n_dags": dags,
+            "max_width": width,
+            "max_depth": depth,
+            "max_features": task.n_features if dags == 1 else None,  # one has none to differ from
+            "max_samples": SAMPLES[effort],
+            "budget": budget,
+        }
+        if params not in found:
+            found.append(params)
+    return found
+
+    def _cut(self, tree: Tree, depth: int) -> Tree:
+        return merged(cut(tree, depth), *WIRE_RANGE[self.numbers])
+
+
+def cut(tree: Tree, depth: int) -> Tree:
+    """The nodes of one level as leaves, whose value is the majority that came there."""
+    return replace(tree, feature=np.where(tree.depths() >= depth, -1, tree.feature))
+
+
+def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
+    """A few wide DAGs or many narrow ones, as deep as the budget may allow."""
+    nodes = budget / NODE_BYTES
+    usual = (nodes * task.n_classes) ** 0.5 / 4
+    found: list[dict[str, Any]] = []
+    for times in (1, 2, 4, 0.5, 1.5, 3):
+        width = max(4, round(usual * times))
+        dags = max(1, round(nodes / (width * FULL_LEVELS)))
+        if dags == 2:
+            dags = 3  # two votes are no better than one
+        depth = int(np.log2(width) + nodes / (dags * width)) + 3
+        # Where there is but one, it need not differ from others.
+        features = task.n_features if dags == 1 else None
         params = {"n_dags": dags, "max_width": width, "max_depth": depth, "budget": budget}
         if params not in found:
-            found.append({**params, "max_samples": SAMPLES[effort]})
+            found.append({**params, "max_features": features, "max_samples": SAMPLES[effort]})
     return found

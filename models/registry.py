@@ -52,6 +52,9 @@ FAMILIES: dict[str, Family] = {
         "models.budgeted_forests:BudgetPruneClassifier", "models.budgeted_forests:prune_candidates"
     ),
     "gbdt": Family("models.trees:BoostedTreesClassifier", "models.trees:boosted_candidates"),
+    "gbdt-pruned": Family(
+        "models.boosted_pruning:PrunedBoostedClassifier", "models.boosted_pruning:candidates"
+    ),
     "knn": Family("models.references:KNNReference", "models.references:knn_candidates"),
     "lmnn-knn": Family("models.references:LMNNReference", "models.references:lmnn_candidates"),
     "svm-rbf": Family("models.references:RBFSVMReference", "models.references:rbf_candidates"),

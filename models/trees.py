@@ -166,7 +166,27 @@ class BoostedTreesClassifier(TreesClassifier):
         base = np.asarray(boosted._baseline_prediction).ravel()
         top = max(float(np.abs(n["value"][n["is_leaf"].astype(bool)]).max()) for n in nodes)
         scale = VALUE_LIMIT[self.leaf_bytes] / max(top, 1e-9)
-        return [_valued(one, scale) for one in nodes], np.rint(base * scale).astype(np.int64)
+        self._note(nodes)
+        trees = [self._valued(one, scale) for one in nodes]
+        return trees, np.rint(base * scale).astype(np.int64)
+
+    def _note(self, nodes: list[Any]) -> None:
+        """What a subclass wants to know of scikit-learn's trees."""
+
+    def _valued(self, nodes: Any, scale: float) -> Tree:
+        """With integer values; an inner node's is what it would add as a leaf."""
+        leaf = nodes["is_leaf"].astype(bool)
+        threshold = np.where(leaf, 0.0, np.clip(nodes["num_threshold"], -32768, 32767))
+        limit = VALUE_LIMIT[self.leaf_bytes]
+        # Of inner nodes scikit-learn keeps the value before it is shrunk.
+        value = np.where(leaf, 1.0, self.learning_rate) * nodes["value"] * scale
+        return Tree(
+            np.where(leaf, -1, nodes["feature_idx"]).astype(np.int64),
+            np.floor(threshold).astype(np.int64),
+            np.where(leaf, 0, nodes["left"]).astype(np.int64),
+            np.where(leaf, 0, nodes["right"]).astype(np.int64),
+            np.clip(np.rint(value), -limit, limit).astype(np.int64),
+        )
 
     def _trees_within(self, trees: list[Tree], fits: Fits) -> list[Tree]:
         return longest(trees, fits, fits.scores)
@@ -181,18 +201,6 @@ def voting(grown: Any) -> Tree:
         np.where(leaf, 0, grown.children_left).astype(np.int64),
         np.where(leaf, 0, grown.children_right).astype(np.int64),
         grown.value[:, 0].argmax(axis=1).astype(np.int64),
-    )
-
-
-def _valued(nodes: Any, scale: float) -> Tree:
-    leaf = nodes["is_leaf"].astype(bool)
-    threshold = np.where(leaf, 0.0, np.clip(nodes["num_threshold"], -32768, 32767))
-    return Tree(
-        np.where(leaf, -1, nodes["feature_idx"]).astype(np.int64),
-        np.floor(threshold).astype(np.int64),
-        np.where(leaf, 0, nodes["left"]).astype(np.int64),
-        np.where(leaf, 0, nodes["right"]).astype(np.int64),
-        np.where(leaf, np.rint(nodes["value"] * scale), 0).astype(np.int64),
     )
 
 
