@@ -121,30 +121,3 @@ def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
         if params not in found:
             found.append(params)
     return found
-
-    def _cut(self, tree: Tree, depth: int) -> Tree:
-        return merged(cut(tree, depth), *WIRE_RANGE[self.numbers])
-
-
-def cut(tree: Tree, depth: int) -> Tree:
-    """The nodes of one level as leaves, whose value is the majority that came there."""
-    return replace(tree, feature=np.where(tree.depths() >= depth, -1, tree.feature))
-
-
-def candidates(task: Task, budget: int, effort: str) -> list[dict[str, Any]]:
-    """A few wide DAGs or many narrow ones, as deep as the budget may allow."""
-    nodes = budget / NODE_BYTES
-    usual = (nodes * task.n_classes) ** 0.5 / 4
-    found: list[dict[str, Any]] = []
-    for times in (1, 2, 4, 0.5, 1.5, 3):
-        width = max(4, round(usual * times))
-        dags = max(1, round(nodes / (width * FULL_LEVELS)))
-        if dags == 2:
-            dags = 3  # two votes are no better than one
-        depth = int(np.log2(width) + nodes / (dags * width)) + 3
-        # Where there is but one, it need not differ from others.
-        features = task.n_features if dags == 1 else None
-        params = {"n_dags": dags, "max_width": width, "max_depth": depth, "budget": budget}
-        if params not in found:
-            found.append({**params, "max_features": features, "max_samples": SAMPLES[effort]})
-    return found
