@@ -22,10 +22,14 @@ HEIGHT = 900
 DARK = "--blink-settings=preferredColorScheme=0"
 
 
-def chromium(folder: Path, *arguments: str) -> str:
-    """Run it to its end; what it printed."""
+def chromium_or_skip() -> None:
     if browser.program() is None:
         pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
+
+
+def chromium(folder: Path, *arguments: str) -> str:
+    """Run it to its end; what it printed."""
+    chromium_or_skip()
     line = browser.command(folder / "profile", f"--window-size=1200,{HEIGHT}", *arguments)
     done = subprocess.run(line, check=True, timeout=browser.SECONDS, capture_output=True, text=True)
     return done.stdout
