@@ -58,8 +58,8 @@ def samples(path: Path, notes: list[str]) -> tuple[dict[Key, Outcomes], dict[Key
     answer_of = itemgetter(*map(SAMPLE_COLUMNS.index, ("label", "device_class")))
     for key, found in groupby(lines(path, SAMPLE_COLUMNS, notes), key_of):
         block = list(found)
-        answers = [answer_of(line) for line in block]
-        places = _places(path, [number_of(line) for line in block])
+        answers = list(map(answer_of, block))
+        places = _places(path, list(map(number_of, block)))
         outcome = outcomes.setdefault(key, bytearray())
         outcome.extend(bytes(max(0, max(places) + 1 - len(outcome))))
         for place, (label, answer) in zip(places, answers, strict=True):
@@ -70,10 +70,12 @@ def samples(path: Path, notes: list[str]) -> tuple[dict[Key, Outcomes], dict[Key
 
 def _places(path: Path, texts: list[str]) -> list[int]:
     """The numbers of samples."""
-    for text in texts:
-        if not (text.isdecimal() and int(text) < MOST_SAMPLES):
-            raise RunFolderError(f"{path}: {text!r} is not the number of a sample.", "Run the suite again.")
-    return [int(text) for text in texts]
+    if all(map(str.isdecimal, texts)):
+        places = list(map(int, texts))
+        if max(places) < MOST_SAMPLES:
+            return places
+    wrong = next(text for text in texts if not text.isdecimal() or int(text) >= MOST_SAMPLES)
+    raise RunFolderError(f"{path}: {wrong!r} is not the number of a sample.", "Run the suite again.")
 
 
 def lines(path: Path, columns: tuple[str, ...], notes: list[str]) -> Iterator[list[str]]:

@@ -90,6 +90,18 @@ def test_a_figure_that_is_no_number_is_exit_code_2(
     assert f"cycles_median is '{value}', which is not a number." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("number", ["-1", "x", "", "99999999999"])
+def test_a_damaged_number_of_a_sample_is_exit_code_2(
+    old: Path, tmp_path: Path, number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither counted from the end, nor room made for all the samples before it."""
+    new = fixture_run.write(tmp_path / "new", fixture_run.rows())
+    text = (new / "samples.csv").read_text()
+    (new / "samples.csv").write_text(text.replace(",17,1,1,1,", f",{number},1,1,1,", 1))
+    assert cli.run_line(["compare", str(old), str(new)]) == 2
+    assert f"samples.csv: '{number}' is not the number of a sample." in capsys.readouterr().err
+
+
 def test_a_run_that_goes_on_is_told_to_be_one(
     old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -158,7 +158,8 @@ def test_first_paint_of_a_large_report_is_soon(tmp_path: Path) -> None:
     text = page.render(rundata.read(fixture.write(tmp_path / "run", lines)))
     assert len(text.encode()) < 3_000_000
     browser.chromium_or_skip()
-    assert first_paint(text, tmp_path / "profile") < 5  # on a busy machine; `make measure` holds it to a second
+    # On a busy machine; `make measure` holds it to a second.
+    assert first_paint(text, tmp_path / "profile") < 5
 
 
 def test_data_cannot_break_out_of_the_script(tmp_path: Path) -> None:
