@@ -58,10 +58,6 @@ class Lifeline:
             self._recover(trouble)
             self.send(vector)
 
-    def prepare(self, vector: bytes) -> None:
-        """What will be sent next, while the device computes."""
-        self.link.prepare(vector)
-
     def receive(self, *, with_scores: bool) -> tuple[Prediction, Array | None]:
         """The answer to the sample that was sent; a board that had to be revived gets it again."""
         while True:

@@ -62,8 +62,9 @@ class PinCheck:
             text = f"{len(windows)} windows of the pin for {len(batch)} samples with {each} each"
             self._log.add_problem(batch[0].number, WINDOWS, text)
             return
+        cycles = [window.cycles - self._offset for window in windows]
         for at, sample in enumerate(batch):
-            seen = sum(window.cycles for window in windows[at * each : (at + 1) * each]) - each * self._offset
+            seen = sum(cycles[at * each : (at + 1) * each])
             if seen != sample.cycles:
                 text = f"{sample.cycles} cycles by its timer and {seen} by the trigger pin"
                 self._log.add_problem(sample.number, WINDOWS, text)

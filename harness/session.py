@@ -89,31 +89,22 @@ class Session:
         total = len(questions)
         index = self._take_up(total)
         before = list(log.read(index))
-        question = following = questions[index]
-        pin = PinCheck(self._target, line.link, log, len(question.vector), checks.offset_cycles)
-        line.send(question.vector)
+        vector, label, host_class, expected = questions[index]
+        pin = PinCheck(self._target, line.link, log, len(vector), checks.offset_cycles)
+        line.send(vector)
         while index < total:
-            if index + 1 < total:  # all that needs no answer is done while the device computes
-                following = questions[index + 1]
-                line.prepare(following.vector)
             prediction, scores = line.receive(with_scores=index < checks.scores)
-            sample = Sample(
-                index,
-                question.label,
-                names[prediction.class_index],
-                question.host_class,
-                prediction.cycles,
-            )
+            sample = Sample(index, label, names[prediction.class_index], host_class, prediction.cycles)
             if scores is not None:
-                self._compare_scores(index, scores, question.scores)
+                self._compare_scores(index, scores, expected)
             if index == log.stored:
                 log.append(sample)
             elif before.pop(0) != sample:  # what answers now is not what was measured before
                 log.restart()
                 pin.forget()
                 index = 0
-                question = questions[0]
-                line.send(question.vector)
+                vector, label, host_class, expected = questions[0]
+                line.send(vector)
                 continue
             pin.add(sample)
             index += 1
@@ -122,8 +113,8 @@ class Session:
                 pin.look()
                 log.note_stack(self._target.facts().stack_peak or 0)
             if index < total:
-                question = following
-                line.send(question.vector)
+                vector, label, host_class, expected = questions[index]
+                line.send(vector)
             if looks:
                 pin.compare()
                 log.count_up()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -19,10 +18,6 @@ class Sample(NamedTuple):
     host_class: str
     cycles: int
 
-    @property
-    def right(self) -> bool:
-        return self.device_class == self.label
-
 
 class Tally:
     """Counts of samples; what it keeps grows with how many different cycle counts there are."""
@@ -33,19 +28,23 @@ class Tally:
         self.strays = 0
         """Samples on which device and host disagree."""
         self.first_stray: Sample | None = None
-        self._cycles: Counter[int] = Counter()
+        self._cycles: dict[int, int] = {}
         self._first: dict[int, int] = {}
         for sample in samples:
             self.add(sample)
 
     def add(self, sample: Sample) -> None:
+        number, label, device_class, host_class, cycles = sample
         self.n += 1
-        self.right += sample.right
-        if sample.device_class != sample.host_class:
+        self.right += device_class == label
+        if device_class != host_class:
             self.strays += 1
             self.first_stray = self.first_stray or sample
-        self._cycles[sample.cycles] += 1
-        self._first.setdefault(sample.cycles, sample.number)
+        if cycles in self._cycles:
+            self._cycles[cycles] += 1
+        else:
+            self._cycles[cycles] = 1
+            self._first[cycles] = number
 
     @property
     def accuracy(self) -> float:

@@ -5,8 +5,6 @@ They are prepared some at a time, just before they are needed: memory does not d
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from models.device import Array, DeviceModel
@@ -15,13 +13,8 @@ BLOCK = 1024
 """Samples that are prepared together, so that the host's emulation has long arrays to work on."""
 
 
-class Question(NamedTuple):
-    """One sample for the device, and the answers that are expected."""
-
-    vector: bytes
-    label: str
-    host_class: str
-    scores: Array
+Question = tuple[bytes, str, str, Array]
+"""A sample's bytes for the device, its label, and the host's class and scores."""
 
 
 class TestSet:
@@ -39,16 +32,18 @@ class TestSet:
         return len(self._X)
 
     def __getitem__(self, number: int) -> Question:
-        if not 0 <= number - self._first < BLOCK:
-            self._prepare(number - number % BLOCK)
         at = number - self._first
-        vector, label = self._vectors[at].tobytes(), self._labels[at]
-        return Question(vector, label, self._names[self._host[at]], self._scores[at])
+        if not 0 <= at < BLOCK:
+            self._prepare(number - number % BLOCK)
+            at = number - self._first
+        return self._questions[at]
 
     def _prepare(self, first: int) -> None:
         model, block = self._model, slice(first, first + BLOCK)
-        self._vectors = np.ascontiguousarray(model.encode(self._X[block]))
-        self._scores = model.scores(self._vectors)
-        self._host: list[int] = model.decide(self._scores).tolist()
-        self._labels = [str(label) for label in self._y[block].tolist()]
+        encoded = np.ascontiguousarray(model.encode(self._X[block]))
+        scores = model.scores(encoded)
+        vectors = [row.tobytes() for row in encoded]
+        labels = map(str, self._y[block].tolist())
+        host = [self._names[winner] for winner in model.decide(scores).tolist()]
+        self._questions: list[Question] = list(zip(vectors, labels, host, scores, strict=True))
         self._first = first

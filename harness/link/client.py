@@ -135,11 +135,6 @@ class Link:
         self._last = None
         self._begin()
 
-    def prepare(self, features: bytes) -> None:
-        """Make ready what `send` will need for these features, while the device works on others."""
-        if self._chunk:
-            self._requests.prepare(*self._chunk_request(features, 0)[:2])
-
     def receive(self) -> Prediction:
         """The prediction of the sample that `send` started."""
         if self._under_way is None:
@@ -224,18 +219,16 @@ class Link:
         self._post_chunk()
 
     def _post_chunk(self) -> None:
-        kind, payload, reply_bytes = self._chunk_request(self._sample, self._offset)
-        self._offset += len(payload) - _FEATURES.size
-        self._under_way = kind
-        self._requests.post(kind, payload, reply_bytes)
-
-    def _chunk_request(self, sample: bytes, start: int) -> tuple[Kind, bytes, int]:
-        """The request that carries a sample's bytes from `start` on, and how long its reply is."""
-        end = start + self._chunk
-        payload = _FEATURES.pack(start // self._feature_bytes) + sample[start:end]
-        if end < len(sample):
-            return Kind.FEATURES, payload, _FEATURES_REPLY.size
-        return Kind.PREDICT, payload, _PREDICT_REPLY.size
+        start = self._offset
+        part = self._sample[start : start + self._chunk]
+        self._offset += len(part)
+        payload = _FEATURES.pack(start // self._feature_bytes) + part
+        if self._offset < len(self._sample):
+            self._under_way = Kind.FEATURES
+            self._requests.post(Kind.FEATURES, payload, _FEATURES_REPLY.size)
+        else:
+            self._under_way = Kind.PREDICT
+            self._requests.post(Kind.PREDICT, payload, _PREDICT_REPLY.size)
 
     def _finish(self) -> Prediction:
         while self._under_way is Kind.FEATURES:

@@ -61,7 +61,6 @@ class Requester:
         """Frames that came late or twice and were dropped."""
         self._seq = 0
         self._request: Request | None = None
-        self._prepared: tuple[tuple[Kind, int, bytes], bytes] | None = None
         self._longest: dict[Kind, float] = {}
         self._hit = False
         self._heard = False
@@ -77,21 +76,13 @@ class Requester:
         # Set once: on a real port every change is a round of system calls, on some a USB transfer.
         port.timeout = TICK
 
-    def prepare(self, kind: Kind, payload: bytes) -> None:
-        """Make the frame of the next request already now; it is used if that is what is posted."""
-        seq = (self._seq + 1) & 0xFF
-        self._prepared = (kind, seq, payload), encode(kind, seq, payload)
-
     def post(self, kind: Kind, payload: bytes, reply_bytes: int, wait: float | None = None) -> None:
         """Send a request and let a simulated device run; `answer` collects."""
         self._seq = seq = (self._seq + 1) & 0xFF
         if wait is None:
             known = self._longest.get(kind)
             wait = FIRST_WAIT if known is None else max(SHORTEST_WAIT, 4 * known)
-        if self._prepared is not None and self._prepared[0] == (kind, seq, payload):
-            frame = self._prepared[1]
-        else:
-            frame = encode(kind, seq, payload)
+        frame = encode(kind, seq, payload)
         self._request = Request(kind, seq, frame, reply_bytes, self.now(), wait)
         self._write(frame)
 

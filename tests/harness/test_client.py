@@ -141,21 +141,6 @@ def test_a_line_on_which_every_answer_is_hit_is_given_up() -> None:
         link.predict(SAMPLE)
 
 
-@pytest.mark.parametrize("chunk", [3, 128])
-@pytest.mark.parametrize("prepared", [1, 2, 5])
-def test_what_was_prepared_is_sent_only_if_it_is_what_is_asked_for(chunk: int, prepared: int) -> None:
-    """The one that follows, another one, or one before an exchange that moved the numbers on."""
-    device = FakeDevice(chunk_bytes=chunk)
-    link = connected(FakePort(device))
-    link.send(sample(0))
-    link.prepare(sample(prepared))
-    link.receive()
-    if prepared == 2:
-        link.scores()
-    assert link.predict(sample(1)).class_index == sum(sample(1)) % 4
-    assert (device.predictions[-1], link.resent, link.restarts) == (sample(1), 0, 0)
-
-
 @pytest.mark.parametrize("request_number", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("ready_is_lost", [False, True])
 def test_a_restarted_board_gets_its_sample_from_the_beginning(

@@ -16,7 +16,7 @@ def test_questions_are_the_same_however_many_are_prepared_together() -> None:
     questions = TestSet(MODEL, X, y)
     assert len(questions) == n
     for number in (0, 5, testset.BLOCK - 1, testset.BLOCK, n - 1, 1):
-        question = questions[number]
-        assert question.vector == encoded[number].tobytes()
-        assert (question.label, question.host_class) == (str(number % 4), str(MODEL.predict(X)[number]))
-        assert question.scores.tolist() == MODEL.scores(encoded)[number].tolist()
+        vector, label, host_class, scores = questions[number]
+        assert vector == encoded[number].tobytes()
+        assert (label, host_class) == (str(number % 4), str(MODEL.predict(X)[number]))
+        assert scores.tolist() == MODEL.scores(encoded)[number].tolist()
