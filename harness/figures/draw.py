@@ -61,7 +61,7 @@ def dots(points: Sequence[Point], *, x: str) -> Figure:
             _dot(axes, point, place)
         axes.set_yticks(range(len(methods), 0, -1), methods)
         axes.set_ylim(0.3, len(methods) + 0.7)
-        axes.set_title(_title(dataset, own), loc="left", weight="bold")
+        axes.set_title(_title(dataset, own, "\n"), loc="left", weight="bold")
         axes.set_xlabel(x)
         axes.grid(axis="x")
     _ours_and_published(figure, "o")
@@ -111,8 +111,8 @@ def _bar(axes: Axes, point: Point, place: float) -> None:
     )
 
 
-def _title(dataset: str, points: Sequence[Point]) -> str:
-    return dataset if any(point.ours for point in points) else f"{dataset} (published alone)"
+def _title(dataset: str, points: Sequence[Point], gap: str = " ") -> str:
+    return dataset if any(point.ours for point in points) else f"{dataset}{gap}(published alone)"
 
 
 def _ours_and_published(figure: Figure, marker: str) -> None:

@@ -18,6 +18,7 @@ PRECISIONS = (1, 3, 5)
 MNIST = "mnist-2"
 TEN, TWENTY = 10, 20
 """The dimensions that Figure 3 fixes while prototypes vary, and the other way round."""
+WITHIN = "within 16 kB"
 BITS = 32
 """Of BNC for each dimension of the others, whose numbers are as long."""
 FIXED = {"Z": "Z", "B": "B", "W": "W", "BZ": "Z and B", "WZ": "Z and W", "WB": "B and W", "WBZ": "Z, B and W"}
@@ -26,8 +27,11 @@ ROUNDS = 10
 
 
 def _unlimited(plan: Plan) -> list[Cell]:
-    """The references beside ProtoNN in the largest budget."""
-    ours = [replace(cell, x=None) for cell in sizes.compressed(plan, DATASETS, ("protonn",), largest=True)]
+    """The references beside ProtoNN, SNC and BNC in the largest budget."""
+    ours = [
+        replace(cell, x=None, label="; ".join(filter(None, (cell.label, WITHIN))))
+        for cell in sizes.compressed(plan, DATASETS, ("protonn", "snc", "bnc"), largest=True)
+    ]
     return [*ours, *sizes.unlimited(plan, DATASETS)]
 
 
@@ -70,7 +74,7 @@ def _embeddings(plan: Plan) -> list[Cell]:
             trial = Trial.of("fit", MNIST, estimator=estimator, params=chosen, **some)
             for axis, value, fixed in (
                 ("m", prototypes, dimensions == 10),
-                ("d̂", dimensions, prototypes == 20),
+                ("d", dimensions, prototypes == 20),
             ):
                 if fixed:
                     panel = f"{MNIST}, over {axis}"
@@ -186,10 +190,10 @@ SPECS = (
         "protonn",
         "fig3",
         "Figure 3: against SNC and BNC over prototypes and projection size",
-        partial(draw.curves, x="prototypes m, or dimensions d̂", y="test accuracy, %"),
+        partial(draw.curves, x="prototypes m, or dimensions d", y="test accuracy, %"),
         _smallest,
         _embeddings,
-        x="m or d̂",
+        x="m or d",
         y="accuracy, %",
     ),
     Spec(
