@@ -29,7 +29,7 @@ COMPRESSED = {
 }
 UNLIMITED = {"knn": "kNN", "svm-rbf": "RBF-SVM", "gbdt-full": "GBDT", "network": "1-hidden-NN"}
 PART = 10_000
-SLOW = ("svm-rbf", "gbdt-full", "network", "snc")
+SLOW = ("svm-rbf", "gbdt-full", "network", "snc", "jungle", "budget-rf", "budget-prune")
 """Of large data these learn from so many training samples where the effort is fast."""
 
 
