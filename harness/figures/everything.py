@@ -16,6 +16,8 @@ from harness.spool import write_whole
 
 PAPERS = {"protonn": protonn.SPECS, "bonsai": bonsai.SPECS, "snc": snc.SPECS, "npc": npc.SPECS}
 
+ON_THE_BOARD = "Ours: the suite paper on a simulated Uno, one seed."
+
 
 @dataclass(frozen=True)
 class Made:
@@ -67,7 +69,8 @@ def draw(
     for spec in specs:
         points = spec.points(plan, results, measured)
         picture = partial(spec.figure, plan, results, points)
-        written.append(write.write(spec, points, picture, folder, circumstances))
+        note = ON_THE_BOARD if spec.device else circumstances
+        written.append(write.write(spec, points, picture, folder, note))
     found = [pair for item in written for pair in versus.pairs(item.spec, item.points)]
     table = folder / "paper-vs-ours.md"
     matches = contest.matches(plan, results)
