@@ -22,7 +22,7 @@ ABLATIONS: dict[str, dict[str, int | str]] = {
 }
 """Table 4's rows, as options of the paper's solver."""
 ON_SPARSE_PCA = {
-    "Tree Pruning": "models.trees:PrunedTreeClassifier",
+    "Pruned tree": "models.trees:PrunedTreeClassifier",
     "Decision Jungle": "models.jungle:JungleClassifier",
     "RBF-SVM": "models.references:RBFSVMReference",
 }
