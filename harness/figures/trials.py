@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import warnings
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -82,10 +83,13 @@ def perform(
     todo.sort(key=duration, reverse=True)
     tasks = (delayed(_done)(trial) for trial in todo)
     workers = min(jobs or os.cpu_count() or 1, max(1, len(todo)))
-    for trial, result in Parallel(n_jobs=workers, batch_size=1, return_as="generator_unordered")(tasks):
-        found[trial] = result
-        if tell:
-            tell(f"{len(found)}/{len(listed)} {trial}")
+    with warnings.catch_warnings():
+        # A worker that has grown is replaced by a new one, and its trial is not lost: no news for anybody.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs")
+        for trial, result in Parallel(n_jobs=workers, batch_size=1, return_as="generator_unordered")(tasks):
+            found[trial] = result
+            if tell:
+                tell(f"{len(found)}/{len(listed)} {trial}")
     return found
 
 
