@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import warnings
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
