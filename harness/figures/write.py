@@ -31,7 +31,7 @@ class Written:
 def write(
     spec: Spec, points: Sequence[Point], draw: Callable[[], Figure], folder: Path, note: str = ""
 ) -> Written:
-    """Into the paper's folder; the note stands below the picture if something of ours is in it."""
+    """Into the paper's folder; the note stands above the picture if something of ours is in it."""
     place = folder / spec.paper
     with writing(place):
         place.mkdir(parents=True, exist_ok=True)
@@ -40,7 +40,8 @@ def write(
     with theme.applied():
         figure = draw()
         if note and any(point.ours for point in points):
-            figure.supxlabel(note, x=0.99, ha="right", size=7, color=theme.MUTED.light)
+            # Below, it would run into the legend of a narrow picture.
+            figure.suptitle(note, x=0.99, ha="right", size=7, color=theme.MUTED.light)
         pictures = [_saved(figure, place / f"{spec.name}.{kind}") for kind in ("svg", "png", "pdf")]
     return Written(spec, points, spec.line(points), (table, *pictures))
 
