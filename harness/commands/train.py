@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.commands import show
+from models import registry
 
 
 class Effort(StrEnum):
@@ -24,7 +25,7 @@ class Numbers(StrEnum):
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A family, such as protonn or linear.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=f"{', '.join(registry.names())}.")],
     dataset: Annotated[
         str | None,
         typer.Argument(metavar="[DATASET]", help="A name that `kilobench datasets` lists, or a file."),
