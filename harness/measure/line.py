@@ -219,4 +219,5 @@ def _idle() -> float:
     return float(psutil.cpu_times().idle)
 
 
-SOURCES = (rows_over_a_bad_line, four_boards, kills, soak)
+# The boards side by side come last: a process that has workers cannot be forked for the kills.
+SOURCES = (rows_over_a_bad_line, kills, soak, four_boards)
